@@ -1,0 +1,1 @@
+"""Benchmarks for pytest-benchmark, one file a room."""

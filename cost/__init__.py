@@ -1,0 +1,1 @@
+"""What it costs: prices, ledger, policies and the gate."""

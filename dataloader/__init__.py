@@ -1,0 +1,1 @@
+"""The flow from shards to batches: plan, fetch, decode, batch, device."""

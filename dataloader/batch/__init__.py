@@ -1,0 +1,1 @@
+"""Declares a batch's shape and seals it."""

@@ -1,0 +1,1 @@
+"""Turns bytes at rest into values, straight into a ticket's slot."""

@@ -1,0 +1,1 @@
+"""Image decoders: one file a backend."""

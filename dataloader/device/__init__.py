@@ -1,0 +1,1 @@
+"""Allocates slots and moves batches to the accelerator."""

@@ -1,0 +1,1 @@
+"""Makes the blocks that a ticket names resident, and runs user datasets."""

@@ -1,0 +1,1 @@
+"""Tickets, slots, faults, queues and the runner that moves them."""

@@ -1,0 +1,1 @@
+"""The order of an epoch, and the tickets cut from it."""

@@ -1,0 +1,1 @@
+"""Bytes at rest and how to get them out."""

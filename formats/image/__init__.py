@@ -1,0 +1,1 @@
+"""What encoded images say of themselves in their first bytes."""

@@ -1,0 +1,1 @@
+"""Parquet shards: our profile of the format, and what others write."""

@@ -1,0 +1,1 @@
+"""The RecordIO profile: framing, index, writer and reader."""

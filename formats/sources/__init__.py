@@ -1,0 +1,1 @@
+"""What `forebay pack` reads: one file a kind of source."""

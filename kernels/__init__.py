@@ -1,0 +1,1 @@
+"""Number work: no files, no threads of its own, no clocks, no torch."""

@@ -1,0 +1,53 @@
+"""Every error that forebay raises on purpose, in one place.
+
+Damage and misuse of data at rest is drawn as a tree in `forebay.formats.errors`, failures of a
+running loader in `forebay.dataloader.flow.errors`.
+"""
+
+from forebay.dataloader.flow.errors import (
+    DecodeError,
+    LoaderClosed,
+    LoaderError,
+    SampleError,
+    StageFailed,
+)
+from forebay.formats.errors import (
+    ChecksumMismatch,
+    DatasetError,
+    DatasetNotFound,
+    EncryptedShard,
+    ForebayError,
+    LimitExceeded,
+    MalformedShard,
+    ManifestError,
+    NewerFormatError,
+    SchemaError,
+    ShardError,
+    SourceError,
+    StorageError,
+    TruncatedShard,
+    UnfinishedDataset,
+)
+
+__all__ = [
+    "ChecksumMismatch",
+    "DatasetError",
+    "DatasetNotFound",
+    "DecodeError",
+    "EncryptedShard",
+    "ForebayError",
+    "LimitExceeded",
+    "LoaderClosed",
+    "LoaderError",
+    "MalformedShard",
+    "ManifestError",
+    "NewerFormatError",
+    "SampleError",
+    "SchemaError",
+    "ShardError",
+    "SourceError",
+    "StageFailed",
+    "StorageError",
+    "TruncatedShard",
+    "UnfinishedDataset",
+]

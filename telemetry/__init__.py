@@ -1,0 +1,1 @@
+"""What happened: spans, counters, stats, traces and the verdict."""

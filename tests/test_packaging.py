@@ -1,0 +1,85 @@
+"""What an installation holds: forebay alone, typed, and no bare folder name."""
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ["benchmarks", "cost", "dataloader", "formats", "kernels", "telemetry", "tools"]
+
+
+def run_elsewhere(code, cwd):
+    """Runs code in a fresh interpreter whose path holds neither this tree nor the cwd."""
+    return subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folder_is_a_relative_link(folder):
+    link = ROOT / "src" / "forebay" / folder
+    if not link.is_symlink():
+        pytest.skip("a source distribution holds copies in place of links")
+    assert link.readlink() == Path("..", "..", folder)
+    assert (link / "__init__.py").is_file()
+
+
+def test_folders_are_importable_below_forebay_alone(tmp_path):
+    code = f"""
+import importlib, importlib.util
+for name in {FOLDERS}:
+    importlib.import_module("forebay." + name)
+    spec = importlib.util.find_spec(name)
+    assert spec is None or not str(spec.origin).startswith({str(ROOT)!r}), (name, spec)
+"""
+    done = run_elsewhere(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("folder", ["kernels", "formats", "dataloader", "telemetry", "cost"])
+def test_no_bare_name(folder, tmp_path):
+    done = run_elsewhere(f"import {folder}", tmp_path)
+    assert "ModuleNotFoundError" in done.stderr
+
+
+def test_kernels_package_does_not_import_numba(tmp_path):
+    code = "import sys, forebay.kernels, forebay.kernels.crc; assert 'numba' not in sys.modules"
+    done = run_elsewhere(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+def test_wheel_holds_every_package_and_its_data(tmp_path):
+    for builder in ("setuptools", "nanobind", "cmake"):
+        pytest.importorskip(builder)
+    command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*command, "-w", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    expected = {"forebay/py.typed"}
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            inside = path.relative_to(ROOT)
+            if "peers" in inside.parts or not (path.parent / "__init__.py").is_file():
+                continue
+            if path.suffix in {".py", ".pyi", ".md"}:
+                expected.add(f"forebay/{inside.as_posix()}")
+    assert expected <= held, sorted(expected - held)
+    assert any(name.startswith("forebay/kernels/_native.") and ".pyi" not in name for name in held)
+    tops = {name.split("/")[0] for name in held}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"forebay"}
+    leftovers = (".cpp", ".hpp", ".nbi", ".nbc", ".pyc")
+    assert not [name for name in held if name.endswith(leftovers) or "/peers/" in name]
+
+
+def test_extras_and_command_are_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) >= {"dali", "dali-cuda12", "dali-cuda13", "test"}
+    assert project["scripts"] == {"forebay": "forebay.tools.main:main"}

@@ -1,0 +1,1 @@
+"""The forebay command: one file a verb."""
