@@ -1,0 +1,178 @@
+"""What a record layout is: columns to the bytes of records, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from forebay.formats.column import (
+    Block,
+    Column,
+    FixedColumn,
+    ObjectColumn,
+    Valid,
+    VarColumn,
+)
+from forebay.formats.errors import SchemaError
+from forebay.formats.recordio.gather import Bytes, Offsets, copy_runs, windows
+from forebay.kernels.align import aligned_empty
+
+if TYPE_CHECKING:
+    from forebay.formats.record import Field, Schema
+
+
+class RowError(ValueError):
+    """Row `row` of what was parsed is not what the format allows; says what was wrong."""
+
+    def __init__(self, row: int, what: str) -> None:
+        self.row = row
+        self.what = what
+        super().__init__(row, what)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Records to be written, not yet in one piece.
+
+    Record i is `prefix[i]` followed by value i of each of `values`.
+
+    Args:
+        prefix: (rows, n) uint8.
+        values: columns of uint8, each of the same rows; views of the caller's memory.
+    """
+
+    prefix: Bytes
+    values: tuple[VarColumn, ...]
+
+    @property
+    def lengths(self) -> Offsets:
+        """(rows,) bytes of each record."""
+        lengths = np.full(len(self.prefix), self.prefix.shape[1], np.int64)
+        for column in self.values:
+            lengths += column.lengths
+        return lengths
+
+    def lay_into(self, out: Bytes, starts: Offsets) -> None:
+        """Writes each record from its start in `out` on."""
+        width = self.prefix.shape[1]
+        if width and len(starts):
+            windows(out, width)[starts] = self.prefix
+        at = starts + width
+        for column in self.values:
+            copy_runs(column.values, column.starts, out, at, column.lengths)
+            at = at + column.lengths
+
+
+class Layout(Protocol):
+    """One way to write the fields of a schema into a record."""
+
+    def assemble(self, block: Block, first: int) -> Records:
+        """The records of a block, the first of which is number `first` in its shard.
+
+        Raises:
+            SchemaError: a column is not what its field says, or a value does not fit.
+        """
+        ...
+
+    def parse(
+        self, data: Bytes, starts: Offsets, lengths: Offsets, columns: Schema
+    ) -> dict[str, Column]:
+        """The columns asked for, of the records that lie in `data`; variable ones are views of it.
+
+        Raises:
+            RowError: a record is not in this layout.
+        """
+        ...
+
+
+def fixed_column(block: Block, field: Field) -> FixedColumn:
+    """The column of a fixed field, checked against it."""
+    column = _column(block, field)
+    expected = (block.rows, *field.shape)
+    if not isinstance(column, FixedColumn) or column.values.shape != expected:
+        raise SchemaError(
+            f"field {field.name!r} ({field.spec}) got {_described(column)}; "
+            f"give a fixed column of shape {expected}"
+        )
+    _check_dtype(field, column.values.dtype)
+    return column
+
+
+def var_column(block: Block, field: Field) -> VarColumn:
+    """The column of a variable field, checked against it, as uint8 and counted in bytes."""
+    column = _column(block, field)
+    if not isinstance(column, VarColumn):
+        raise SchemaError(
+            f"field {field.name!r} ({field.spec}) got {_described(column)}; give a variable column"
+        )
+    _check_dtype(field, column.values.dtype)
+    starts, lengths = column.starts, column.lengths
+    inside = (starts >= 0) & (lengths >= 0) & (starts <= len(column.values) - lengths)
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise SchemaError(
+            f"field {field.name!r}: value {row} spans {lengths[row]} elements from {starts[row]} "
+            f"on, outside the {len(column.values)} that the column holds"
+        )
+    if column.valid is not None:
+        lengths = np.where(column.valid, lengths, 0)
+    if column.values.dtype == np.uint8:
+        return VarColumn(column.values, starts, lengths)
+    size = column.values.dtype.itemsize
+    raw = np.ascontiguousarray(column.values).view(np.uint8)
+    return VarColumn(raw, starts * size, lengths * size)
+
+
+def ragged_column(
+    field: Field, data: Bytes, starts: Offsets, lengths: Offsets, valid: Valid = None
+) -> VarColumn:
+    """A ragged column of its own memory, from values that lie anywhere in `data`.
+
+    Raises:
+        RowError: a value is not a whole number of elements.
+    """
+    size = field.element.itemsize
+    if (lengths % size).any():
+        row = int(np.argmax(lengths % size != 0))
+        raise RowError(
+            row,
+            f"field {field.name!r} has {lengths[row]} bytes, no multiple of the {size} "
+            f"of a {field.dtype}; write the dataset again",
+        )
+    stops = np.cumsum(lengths)
+    out = aligned_empty(int(stops[-1]) if len(stops) else 0)
+    copy_runs(data, starts, out, stops - lengths, lengths)
+    return VarColumn(out.view(field.element), (stops - lengths) // size, lengths // size, valid)
+
+
+def _column(block: Block, field: Field) -> Column:
+    try:
+        column = block.columns[field.name]
+    except KeyError:
+        raise SchemaError(f"the block has no column for field {field.name!r}") from None
+    if len(column) != block.rows:
+        raise SchemaError(
+            f"field {field.name!r} has {len(column)} of the block's {block.rows} rows"
+        )
+    if column.valid is not None and not field.nullable and not column.valid.all():
+        row = int(np.argmin(column.valid))
+        raise SchemaError(
+            f"field {field.name!r} is null in row {row} of its block; "
+            f"declare it as {field.spec + '?'!r} or give a value"
+        )
+    return column
+
+
+def _check_dtype(field: Field, dtype: np.dtype[np.generic]) -> None:
+    if dtype != field.element:
+        raise SchemaError(f"field {field.name!r} ({field.spec}) got a column of {dtype}")
+
+
+def _described(column: Column) -> str:
+    if isinstance(column, FixedColumn):
+        return f"a fixed column of shape {column.values.shape}"
+    if isinstance(column, ObjectColumn):
+        return "a column of Python objects"
+    return "a variable column"
