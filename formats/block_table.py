@@ -1,0 +1,73 @@
+"""All blocks of a dataset in a few arrays, and where each of its rows lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forebay.formats.shard_table import ShardTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockTable:
+    """The B blocks of a dataset, shard by shard.
+
+    Args:
+        rows: (B,) rows of each.
+        first_row: (B + 1,) number of each block's first row in the dataset; last, all rows.
+        bytes: (B,) bytes at rest, all columns.
+        memory: (B,) bytes in memory, all columns.
+        shard: (B,) index of its shard in the shard table.
+        in_shard: (B,) its index in the shard.
+    """
+
+    rows: NDArray[np.int64]
+    first_row: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    shard: NDArray[np.int64]
+    in_shard: NDArray[np.int64]
+
+    @staticmethod
+    def of(table: ShardTable) -> BlockTable:
+        """The blocks of a shard table; arrays may view the table."""
+        rows = table.flat("block_rows")
+        counts = table.blocks_per_shard()
+        first_row = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(rows, out=first_row[1:])
+        first_block = np.cumsum(counts) - counts
+        shard = np.repeat(np.arange(len(counts)), counts)
+        return BlockTable(
+            rows=rows,
+            first_row=first_row,
+            bytes=table.flat("block_bytes"),
+            memory=table.flat("block_memory"),
+            shard=shard,
+            in_shard=np.arange(len(rows)) - first_block[shard],
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def total_rows(self) -> int:
+        """Rows of all blocks."""
+        return int(self.first_row[-1])
+
+    def locate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(block, row in block) of each of these rows of the dataset, both of the shape of `rows`.
+
+        Raises:
+            IndexError: a row is not in [0, total_rows).
+        """
+        rows = np.asarray(rows, np.int64)
+        if rows.size and (int(rows.min()) < 0 or int(rows.max()) >= self.total_rows):
+            wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
+            raise IndexError(f"row {wrong} of a dataset of {self.total_rows} rows")
+        block = np.searchsorted(self.first_row, rows, side="right") - 1
+        return block, rows - self.first_row[block]

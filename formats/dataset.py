@@ -1,0 +1,217 @@
+"""A dataset of shards, opened: rows by number, blocks by number, and what each costs to read."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forebay.formats.block_cache import BlockCache
+from forebay.formats.block_table import BlockTable
+from forebay.formats.column import Block, row_at
+from forebay.formats.errors import DatasetNotFound, ManifestError
+from forebay.formats.find import find
+from forebay.formats.manifest import MANIFEST, Manifest
+from forebay.formats.verify import verify_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from forebay.formats.foreign import Format
+    from forebay.formats.opened import Opened
+    from forebay.formats.record import Schema
+    from forebay.formats.shard import ReadTally, ShardEntry
+    from forebay.formats.shard_table import ShardTable
+    from forebay.formats.verify_report import VerifyReport
+
+
+def open_dataset(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    *,
+    format: Format | None = None,
+    generation: int | None = None,
+) -> ShardDataset:
+    """Opens a folder that forebay wrote, a folder of Parquet or .rec files, or one such file.
+
+    Sizes of files are checked here (of the first 10,000 shards), contents when they are read.
+
+    Args:
+        path: on a local or mounted file system.
+        columns: fields to read; a sample is then a tuple in this order, else a dict of all.
+        format: "parquet" or "recordio", to choose in a foreign folder that holds both.
+        generation: opens the dataset as it was at this generation, counted from 1.
+
+    Raises:
+        DatasetNotFound: nothing is there that can be opened.
+        UnfinishedDataset: a writer has not finished, or was stopped.
+        ManifestError: forebay.json or the shard table is damaged, or disagrees with the files.
+        NewerFormatError: a later version of forebay wrote it.
+        SchemaError: a column is unknown, or the shards of a foreign folder differ in schema.
+        ShardError: a foreign shard cannot be described.
+    """
+    text = os.fspath(path)
+    if "://" in text:
+        raise DatasetNotFound(f"{text} is not a local path: copy or mount the dataset first")
+    opened = find(Path(text), format, generation)
+    return ShardDataset(opened, tuple(columns) if columns is not None else None)
+
+
+class ShardDataset:
+    """A map-style dataset of `len(self)` samples; works under any loader that takes one.
+
+    Safe to read from several threads and after fork; picklable. It holds no open file.
+
+    Args:
+        opened: what `find` gave.
+        columns: names of the fields to read, or None for all.
+
+    Attributes:
+        schema: of the columns that are read, in order.
+        columns: as given; None when all are read and samples are dicts.
+        fingerprint: 64 hex digits, equal where the data are; foreign datasets are told apart by
+            names, sizes, blocks and the first and last 4 KiB of each file.
+        name: the path that was opened.
+        generation: newest generation in view; 0 for foreign datasets.
+        table: the shards.
+        blocks: the blocks of all shards.
+        record_readable: whether single rows can be read without their block.
+        foreign: whether others wrote it, so that not every byte can be checked.
+    """
+
+    def __init__(self, opened: Opened, columns: tuple[str, ...] | None = None) -> None:
+        if columns is not None and (not columns or len(set(columns)) != len(columns)):
+            raise ValueError(f"columns must name at least one field, none twice; got {columns!r}")
+        self._reader = opened.reader
+        self.schema: Schema = opened.schema.select(columns)
+        self.all_fields: Schema = opened.schema
+        self.columns = columns
+        self.fingerprint = opened.fingerprint
+        self.name = opened.name
+        self.manifest: Manifest | None = opened.manifest
+        self.generation = opened.manifest.last.number if opened.manifest else 0
+        self.foreign = opened.manifest is None
+        self.record_readable = opened.reader.record_readable
+        self.table: ShardTable = opened.table
+        self.blocks = BlockTable.of(opened.table)
+        self._cache = BlockCache()
+        self._opened = opened
+
+    def __reduce__(self) -> tuple[Callable[..., ShardDataset], tuple[Any, ...]]:
+        if self.foreign:
+            return ShardDataset, (self._opened, self.columns)
+        # The table is mapped again where the copy lives, not carried through the pickle.
+        return _reopened, (self.name, self.columns, self.generation, self.fingerprint)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{f.name}: {f.spec}" for f in self.schema)
+        kind = "foreign " if self.foreign else ""
+        form = self.table.entry(0).format if len(self.table) else "empty"
+        return (
+            f"<ShardDataset {self.name!r}: {len(self)} samples in {len(self.blocks)} blocks of "
+            f"{len(self.table)} {kind}{form} shards; {fields}>"
+        )
+
+    def __len__(self) -> int:
+        return self.blocks.total_rows
+
+    def __getitem__(self, index: int) -> Any:
+        """Sample `index`, from the end where it is negative; IndexError outside."""
+        row = self._row(index)
+        block = int(np.searchsorted(self.blocks.first_row, row, side="right")) - 1
+        inside = np.array([row - int(self.blocks.first_row[block])], np.int64)
+        data, at = self._rows(block, inside)
+        return self._sample(data, int(at[0]))
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """The samples of these indices, in their order; a block is read at most once."""
+        rows = np.array([self._row(i) for i in indices], np.int64)
+        block, inside = self.blocks.locate(rows)
+        order = np.argsort(block, kind="stable")
+        bounds = np.flatnonzero(np.diff(block[order], prepend=-1, append=-1))
+        samples: list[Any] = [None] * len(rows)
+        for start, stop in itertools.pairwise(bounds):
+            places = order[start:stop]
+            data, at = self._rows(int(block[places[0]]), inside[places])
+            for place, row in zip(places.tolist(), at.tolist(), strict=True):
+                samples[place] = self._sample(data, row)
+        return samples
+
+    def shard_of(self, block: int) -> tuple[ShardEntry, int]:
+        """(shard, index in it) of a block of the dataset."""
+        return self.table.entry(int(self.blocks.shard[block])), int(self.blocks.in_shard[block])
+
+    def cost(self, block: int, rows: NDArray[np.int64] | None = None) -> tuple[int, int]:
+        """(bytes at rest, bytes in memory afterwards) of `read` with the same arguments.
+
+        While it runs, `read` holds at most their sum.
+        """
+        shard, inside = self.shard_of(block)
+        return self._reader.cost(shard, inside, self.schema, rows)
+
+    def read(
+        self,
+        block: int,
+        rows: NDArray[np.int64] | None = None,
+        tally: ReadTally | None = None,
+    ) -> Block:
+        """The columns of one block, checked; never from a cache. The caller owns it.
+
+        Args:
+            block: number of the block in the dataset.
+            rows: only these, counted from the block's first; only where `record_readable`.
+            tally: what the read cost is added to it.
+
+        Raises:
+            ShardError: the bytes are damaged; names shard, block, and record where it is known.
+            StorageError: the store failed.
+        """
+        shard, inside = self.shard_of(block)
+        return self._reader.read(shard, inside, self.schema, rows, tally)
+
+    def verify(
+        self,
+        workers: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> VerifyReport:
+        """Reads and checks every byte of the dataset on disk; see `verify_dataset`."""
+        return verify_dataset(self.name, workers, progress)
+
+    def _row(self, index: int) -> int:
+        row = operator.index(index)
+        if row < 0:
+            row += len(self)
+        if not 0 <= row < len(self):
+            raise IndexError(f"index {index} is out of range of {len(self)} samples in {self.name}")
+        return row
+
+    def _sample(self, block: Block, row: int) -> Any:
+        values = row_at(self.schema, block, row)
+        if self.columns is not None:
+            return values
+        return dict(zip(self.schema.names, values, strict=True))
+
+    def _rows(self, block: int, rows: NDArray[np.int64]) -> tuple[Block, NDArray[np.int64]]:
+        """A block that holds these rows of a block, and where it holds each."""
+        if self.record_readable:
+            wanted, back = np.unique(rows, return_inverse=True)
+            return self.read(block, wanted), back
+        return self._cache.get(block, lambda: self.read(block)), rows
+
+
+def _reopened(
+    name: str, columns: tuple[str, ...] | None, generation: int, fingerprint: str
+) -> ShardDataset:
+    dataset = open_dataset(name, columns, generation=generation)
+    if dataset.fingerprint != fingerprint:
+        raise ManifestError(
+            f"{name}/{MANIFEST} is of another dataset than when this copy was made "
+            f"({dataset.fingerprint[:12]} instead of {fingerprint[:12]}): open it again"
+        )
+    return dataset
