@@ -1,0 +1,111 @@
+"""The reference image decoder: Pillow, exactly as its users know it."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import PIL.Image
+from numpy.typing import NDArray
+
+from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.decode.transforms import Crop, Flip, Scale, Step
+from forebay.dataloader.flow.errors import DecodeError
+
+# What Pillow's plugins raise on bytes that are no whole image; they have no common base.
+BROKEN = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    struct.error,
+    IndexError,
+    KeyError,
+    TypeError,
+    ZeroDivisionError,
+    OverflowError,
+    PIL.Image.DecompressionBombError,
+)
+ORIENTATION = 0x0112
+UPRIGHT = {
+    2: PIL.Image.Transpose.FLIP_LEFT_RIGHT,
+    3: PIL.Image.Transpose.ROTATE_180,
+    4: PIL.Image.Transpose.FLIP_TOP_BOTTOM,
+    5: PIL.Image.Transpose.TRANSPOSE,
+    6: PIL.Image.Transpose.ROTATE_270,
+    7: PIL.Image.Transpose.TRANSVERSE,
+    8: PIL.Image.Transpose.ROTATE_90,
+}
+
+
+class PillowDecoder:
+    """Decodes one encoded image at a time into the place given. Safe in several threads."""
+
+    def __init__(self, spec: Image) -> None:
+        self._spec = spec
+        self._table = spec.table()
+        # Plugins register themselves on first use, which is not safe from several threads.
+        PIL.Image.init()
+
+    def decode(self, data: NDArray[np.uint8], u: Sequence[float], out: NDArray[Any]) -> None:
+        """Writes one image to `out` (the spec's shape and dtype).
+
+        Args:
+            data: (bytes,) the encoded image.
+            u: the sample's draws, `spec.draws` of them.
+
+        Raises:
+            DecodeError: the bytes are not a whole image.
+        """
+        try:
+            with PIL.Image.open(io.BytesIO(data.data)) as image:
+                pixels = self._pixels(image, u)
+        except BROKEN as e:
+            raise DecodeError(f"image of {data.size} bytes does not decode: {e}") from e
+        self._store(pixels, out)
+
+    def _pixels(self, image: PIL.Image.Image, u: Sequence[float]) -> NDArray[np.uint8]:
+        image.load()
+        turned = UPRIGHT.get(_orientation(image))
+        upright = image.transpose(turned) if turned is not None else image
+        coloured = (
+            upright if upright.mode == self._spec.color else upright.convert(self._spec.color)
+        )
+        steps = self._spec.steps((coloured.height, coloured.width), u)
+        return np.asarray(apply(coloured, steps))
+
+    def _store(self, pixels: NDArray[np.uint8], out: NDArray[Any]) -> None:
+        planes = pixels[:, :, None] if pixels.ndim == 2 else pixels
+        for c in range(self._spec.channels):
+            target = out[c] if self._spec.layout == "CHW" else out[:, :, c]
+            if self._table is None:
+                target[:] = planes[:, :, c]
+            else:
+                np.take(self._table[c], planes[:, :, c], out=target)
+
+
+def apply(image: PIL.Image.Image, steps: Sequence[Step]) -> PIL.Image.Image:
+    """The image after these steps."""
+    for step in steps:
+        match step:
+            case Crop():
+                box = (step.left, step.top, step.left + step.width, step.top + step.height)
+                image = image.crop(box)
+            case Scale():
+                size = (step.width, step.height)
+                image = image.resize(size, PIL.Image.Resampling.BILINEAR)
+            case Flip():
+                image = image.transpose(PIL.Image.Transpose.FLIP_LEFT_RIGHT)
+    return image
+
+
+def _orientation(image: PIL.Image.Image) -> int:
+    # Damaged EXIF says nothing about the pixels: such an image is as it lies.
+    try:
+        value = image.getexif().get(ORIENTATION, 1)
+    except BROKEN:
+        return 1
+    return value if isinstance(value, int) else 1

@@ -1,0 +1,138 @@
+"""What to make of an encoded field: frozen descriptions, checked where they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.dataloader.decode.transforms import (
+    CenterCrop,
+    Geometry,
+    Normalize,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    Size,
+    Step,
+)
+
+Color = Literal["RGB", "L"]
+Layout = Literal["CHW", "HWC"]
+CHANNELS: dict[str, int] = {"RGB": 3, "L": 1}
+GEOMETRIES = (Resize, CenterCrop, RandomResizedCrop, RandomHorizontalFlip)
+
+
+class Image:
+    """Decodes an image field into a tensor of one size.
+
+    Args:
+        transforms: in order, from `forebay.transforms`. Their result must have one size for every
+            image, so that a batch is one tensor; `Normalize` comes last.
+        color: "RGB", or "L" for one channel of luma.
+        dtype: "uint8" or "float32"; by default float32 with `Normalize`, else uint8. float32
+            without `Normalize` is scaled to [0, 1].
+        layout: "CHW" gives batches (N, C, H, W), "HWC" gives (N, H, W, C).
+
+    Raises:
+        TypeError: something that is not one of our transforms.
+        ValueError: sizes that depend on the image, or options that do not go together.
+    """
+
+    def __init__(
+        self,
+        *transforms: Geometry | Normalize,
+        color: Color = "RGB",
+        dtype: Literal["uint8", "float32"] | None = None,
+        layout: Layout = "CHW",
+    ) -> None:
+        self.color, self.layout = color, layout
+        self.geometries, self.normalize = _split(transforms)
+        if color not in CHANNELS:
+            raise ValueError(f"Image: color must be 'RGB' or 'L', got {color!r}")
+        if layout not in ("CHW", "HWC"):
+            raise ValueError(f"Image: layout must be 'CHW' or 'HWC', got {layout!r}")
+        self.dtype = dtype or ("float32" if self.normalize else "uint8")
+        if self.dtype not in ("uint8", "float32"):
+            raise ValueError(f"Image: dtype must be 'uint8' or 'float32', got {dtype!r}")
+        if self.normalize and self.dtype == "uint8":
+            raise ValueError("Image: Normalize gives fractions, which uint8 cannot hold")
+        if self.normalize and len(self.normalize.mean) != self.channels:
+            raise ValueError(
+                f"Image: Normalize has {len(self.normalize.mean)} channels, color {color} has "
+                f"{self.channels}"
+            )
+        self.size = self._size()
+
+    @property
+    def channels(self) -> int:
+        return CHANNELS[self.color]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of one sample, in its layout."""
+        h, w = self.size
+        return (self.channels, h, w) if self.layout == "CHW" else (h, w, self.channels)
+
+    @property
+    def draws(self) -> int:
+        """Uniform numbers that one sample needs."""
+        return sum(g.draws for g in self.geometries)
+
+    def steps(self, size: Size, u: Sequence[float]) -> list[Step]:
+        """The concrete steps for an image of this size with these draws."""
+        out: list[Step] = []
+        used = 0
+        for geometry in self.geometries:
+            steps, size = geometry.steps(size, u[used : used + geometry.draws])
+            used += geometry.draws
+            out += steps
+        return out
+
+    def table(self) -> NDArray[np.float32] | None:
+        """(channels, 256) float32: the value of each byte of each channel; None for uint8."""
+        if self.dtype == "uint8":
+            return None
+        unit = np.arange(256, dtype=np.float64) / 255.0
+        if self.normalize is None:
+            return np.repeat(unit[None].astype(np.float32), self.channels, axis=0)
+        mean, std = np.array(self.normalize.mean), np.array(self.normalize.std)
+        table: NDArray[np.float32] = ((unit[None] - mean[:, None]) / std[:, None]).astype(
+            np.float32
+        )
+        return table
+
+    def __repr__(self) -> str:
+        parts = [repr(t) for t in (*self.geometries, *([self.normalize] if self.normalize else ()))]
+        options = f"color={self.color!r}, dtype={self.dtype!r}, layout={self.layout!r}"
+        return f"Image({', '.join([*parts, options])})"
+
+    def _size(self) -> Size:
+        size: Size | None = None
+        for geometry in self.geometries:
+            size = geometry.fixed(size)
+        if size is None:
+            raise ValueError(
+                "Image: the result's size depends on the image, so a batch cannot be one tensor; "
+                "add Resize((height, width)), CenterCrop(size) or RandomResizedCrop(size)"
+            )
+        return size
+
+
+def _split(
+    transforms: Sequence[Geometry | Normalize],
+) -> tuple[tuple[Geometry, ...], Normalize | None]:
+    geometries: list[Geometry] = []
+    normalize: Normalize | None = None
+    for t in transforms:
+        if normalize is not None:
+            raise ValueError(f"Image: Normalize must come last, but {t!r} follows it")
+        if isinstance(t, Normalize):
+            normalize = t
+        elif isinstance(t, GEOMETRIES):
+            geometries.append(t)
+        else:
+            raise TypeError(f"Image: {t!r} is not a transform of forebay.transforms")
+    return tuple(geometries), normalize

@@ -1,0 +1,45 @@
+"""The fetch stage: blocks of a shard dataset become resident, checked and decompressed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.dataloader.flow.ticket import LoadKey
+from forebay.formats.column import Block
+from forebay.formats.dataset import ShardDataset
+from forebay.formats.errors import ShardError
+from forebay.formats.shard import ReadTally
+from forebay.telemetry.meter import Board
+
+
+class FetchStage:
+    """Reads blocks of a dataset that forebay opened. See `flow.stage.Fetch`."""
+
+    damage = (ShardError,)
+
+    def __init__(self, dataset: ShardDataset, board: Board) -> None:
+        self._dataset = dataset
+        self._board = board
+
+    def open(self) -> None:
+        pass
+
+    def cost(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[int, int]:
+        return self._dataset.cost(key.block, rows)
+
+    def run(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[Block, int]:
+        tally = ReadTally()
+        try:
+            block = self._dataset.read(key.block, rows, tally)
+        finally:
+            read, check, unpack = (self._board[n] for n in ("read", "check", "decompress"))
+            read.add(calls=tally.requests, nbytes=tally.bytes, work_s=tally.read_s)
+            check.add(calls=1, nbytes=tally.bytes, work_s=tally.check_s)
+            unpack.add(calls=1, work_s=tally.decompress_s)
+        unpack.add(nbytes=block.nbytes, items=block.rows)
+        self._board["unchecked"].add(items=block.unchecked)
+        return block, block.nbytes
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,57 @@
+"""Failures of a running loader.
+
+LoaderError (RuntimeError)
+├── SampleError       a sample cannot be delivered; carries where it stands and the cause
+├── DecodeError       the bytes of a field are not what its kind says; a SampleError's cause
+├── StageFailed       a stage raised something that no damage of data explains
+└── LoaderClosed      the iterator was closed by an earlier error, and is used again
+"""
+
+from __future__ import annotations
+
+
+class LoaderError(RuntimeError):
+    """Base of the failures of a running loader."""
+
+
+class SampleError(LoaderError):
+    """A sample cannot be delivered; the damage itself is the exception's `__cause__`.
+
+    Args:
+        position: the sample's place in the epoch's global order.
+        shard: name of the shard that holds its record.
+        record: index of the record in the shard.
+        stage: the stage that found the damage: fetch or decode.
+        others: how many more samples of the same batch have faults.
+    """
+
+    def __init__(
+        self, position: int, shard: str, record: int, stage: str, cause: str, others: int = 0
+    ) -> None:
+        self.position = position
+        self.shard = shard
+        self.record = record
+        self.stage = stage
+        self.cause = cause
+        self.others = others
+        super().__init__(position, shard, record, stage, cause, others)
+
+    def __str__(self) -> str:
+        more = f" ({self.others} more in this batch)" if self.others else ""
+        return (
+            f"sample at position {self.position} (shard {self.shard}, record {self.record}) "
+            f"failed in {self.stage}: {self.cause}{more}; "
+            "run `forebay verify` on the dataset to list all damage"
+        )
+
+
+class DecodeError(LoaderError):
+    """The bytes of a field cannot be decoded."""
+
+
+class StageFailed(LoaderError):
+    """A stage raised an error that is not damage of data; it is the exception's `__cause__`."""
+
+
+class LoaderClosed(LoaderError):
+    """The iterator was closed by an earlier error; start a new one from the loader."""

@@ -1,0 +1,31 @@
+"""What the loader tells about a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.dataloader.flow.fault import Fault
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchInfo:
+    """About the batch last delivered.
+
+    Args:
+        positions: (n,) int64, the samples' places in the epoch's global order.
+        n: samples of this rank's batch.
+        n_global: samples of this step over all ranks.
+        weight: n * ranks / n_global: the factor that makes a mean over ranks a mean over samples.
+        faults: samples of it that could not be delivered.
+    """
+
+    epoch: int
+    step: int
+    positions: NDArray[np.int64]
+    n: int
+    n_global: int
+    weight: float
+    faults: tuple[Fault, ...] = ()

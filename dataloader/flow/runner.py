@@ -1,0 +1,311 @@
+"""The runner: threads that take tasks from the line, and the consumer that takes batches.
+
+The only loop of the house. It alone decides what a fault, a failure or a close leads to.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from forebay.dataloader.flow.errors import LoaderClosed, SampleError, StageFailed
+from forebay.dataloader.flow.fault import Fault, fault_at
+from forebay.dataloader.flow.line import Flight, Line, LoadTask, SealTask, SliceTask, Task
+from forebay.dataloader.flow.stage import Batch, Decode, Device, Fetch
+from forebay.dataloader.flow.watch import stacks
+from forebay.telemetry.meter import Board
+
+log = logging.getLogger("forebay")
+
+REPORT_AFTER_S = 60.0
+JOIN_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stages:
+    """The rooms of one run, in the order of the flow."""
+
+    fetch: Fetch
+    decode: Decode
+    batch: Batch
+    device: Device
+
+
+class Runner:
+    """One run over an epoch's tickets.
+
+    Args:
+        line: the tickets and their bookkeeping.
+        threads: that work; with 0 the consumer does the work inside `next`.
+        where: names (shard, record) of a fault's record, for messages.
+
+    Threads hold the runner, never the iterator that owns it, so that an iterator dropped by its
+    consumer is collected and closes its runner.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        stages: Stages,
+        threads: int,
+        board: Board,
+        where: Callable[[Fault], tuple[str, int]],
+    ) -> None:
+        self._line = line
+        self._stages = stages
+        self._board = board
+        self._where = where
+        self._lock = threading.Lock()
+        self._work = threading.Condition(self._lock)
+        self._done = threading.Condition(self._lock)
+        self._failure: BaseException | None = None
+        self._finished_tasks = 0
+        self._stopped = False
+        self._abandoned = False
+        self._error: BaseException | None = None
+        for stage in (stages.fetch, stages.decode, stages.batch, stages.device):
+            stage.open()
+        self._threads = [
+            threading.Thread(target=self._loop, name=f"forebay-{i}", daemon=True)
+            for i in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __iter__(self) -> Iterator[Flight]:
+        return self
+
+    def __next__(self) -> Flight:
+        """The next flight in step order.
+
+        Raises:
+            StopIteration: the epoch is over.
+            SampleError: the flight has a fault.
+            StageFailed: a stage failed for another reason than damage.
+            LoaderClosed: an earlier call raised one of these.
+        """
+        if self._stopped:
+            if self._error is not None:
+                raise LoaderClosed(
+                    f"this iterator was closed by an earlier error ({self._error}); "
+                    "start a new one from the loader"
+                ) from self._error
+            raise StopIteration
+        try:
+            flight = self._take() if self._threads else self._take_alone()
+            if flight is None:
+                self.close()
+                raise StopIteration
+            self._judge(flight)
+        except StopIteration:
+            raise
+        except BaseException as e:
+            self._error = e
+            self.close()
+            raise
+        return flight
+
+    def close(self) -> None:
+        """Ends the threads, then frees everything. Safe to call twice and from any thread."""
+        if threading.current_thread() in self._threads:
+            # The collector may drop the iterator while one of our threads holds the lock: that
+            # thread leaves a note and cleans up when it is out.
+            self._abandoned = True
+            return
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+            self._work.notify_all()
+            self._done.notify_all()
+        for thread in self._threads:
+            thread.join(JOIN_S)
+            if thread.is_alive():
+                log.warning(
+                    "thread %s still works %.0f s after its loader was closed:\n%s",
+                    thread.name,
+                    JOIN_S,
+                    stacks(),
+                )
+        self._free()
+
+    def _free(self) -> None:
+        with self._lock:
+            self._line.clear()
+        s = self._stages
+        for stage in (s.device, s.batch, s.decode, s.fetch):
+            stage.close()
+
+    def _take(self) -> Flight | None:
+        with self._lock:
+            seen, since = self._finished_tasks, perf_counter()
+            while True:
+                self._raise_failure()
+                flight = self._line.take_head()
+                if flight is not None:
+                    self._work.notify_all()
+                    return flight
+                if self._line.empty:
+                    return None
+                self._done.wait(REPORT_AFTER_S)
+                if self._finished_tasks != seen:
+                    seen, since = self._finished_tasks, perf_counter()
+                elif perf_counter() - since >= REPORT_AFTER_S:
+                    waited, since = perf_counter() - since, perf_counter()
+                    log.warning("no task has finished for %.0f s:\n%s", waited, stacks())
+
+    def _take_alone(self) -> Flight | None:
+        while True:
+            with self._lock:
+                self._raise_failure()
+                flight = self._line.take_head()
+                if flight is not None or self._line.empty:
+                    return flight
+                task = self._pick()
+            if task is not None:
+                self._run(task)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _judge(self, flight: Flight) -> None:
+        if not flight.faults:
+            return
+        first = min(flight.faults, key=lambda f: f.place)
+        shard, record = self._where(first)
+        raise SampleError(
+            first.position, shard, record, first.stage, str(first.cause), len(flight.faults) - 1
+        ) from first.cause
+
+    def _loop(self) -> None:
+        meter = self._board["threads"]
+        while True:
+            with self._lock:
+                task = None
+                while not (self._stopped or self._abandoned or self._failure):
+                    task = self._pick()
+                    if task is not None or self._abandoned or self._failure:
+                        break
+                    # What this thread admitted may already be all there is to deliver.
+                    self._done.notify()
+                    full, start = self._line.full, perf_counter()
+                    self._work.wait()
+                    waited = perf_counter() - start
+                    if full:
+                        meter.add(wait_output_s=waited)
+                    else:
+                        meter.add(wait_input_s=waited)
+                if task is None:
+                    break
+            self._run(task)
+        if self._abandoned:
+            self._clean_up_alone()
+
+    def _pick(self) -> Task | None:
+        try:
+            return self._line.pick()
+        except BaseException as e:
+            if not self._threads and not isinstance(e, Exception):
+                raise
+            failure = StageFailed(f"admission of a batch failed: {type(e).__name__}: {e}")
+            failure.__cause__ = e
+            self._failure = self._failure or failure
+            self._work.notify_all()
+            self._done.notify()
+            return None
+
+    def _clean_up_alone(self) -> None:
+        with self._lock:
+            last = not self._stopped
+            self._stopped = True
+            self._work.notify_all()
+        if last:
+            me = threading.current_thread()
+            for thread in self._threads:
+                if thread is not me:
+                    thread.join(JOIN_S)
+            self._free()
+
+    def _run(self, task: Task) -> None:
+        try:
+            match task:
+                case LoadTask():
+                    self._load(task)
+                case SliceTask():
+                    self._decode(task)
+                case SealTask():
+                    self._seal(task)
+        except BaseException as e:
+            if not self._threads and not isinstance(e, Exception):
+                # The consumer's own interrupt, not the end of a thread.
+                raise
+            with self._lock:
+                self._failure = self._failure or _failed(e, task)
+        with self._lock:
+            self._finished_tasks += 1
+            self._work.notify_all()
+            self._done.notify()
+
+    def _load(self, task: LoadTask) -> None:
+        fetch, resident = self._stages.fetch, task.resident
+        block: Any = None
+        nbytes = 0
+        error: Exception | None = None
+        try:
+            with self._board["fetch"].span() as span:
+                block, nbytes = fetch.run(resident.key, task.rows)
+                span.items = 1
+        except fetch.damage as e:
+            error = e
+        with self._lock:
+            self._line.loaded(task, block, nbytes, error)
+
+    def _decode(self, task: SliceTask) -> None:
+        piece, failed = task.pending.slice, task.failed
+        slot = task.pending.flight.slot
+        assert slot is not None, "a slice is ready only after its slot was allocated"
+        with self._board["decode"].span() as span:
+            faults = self._stages.decode.run(piece, task.blocks, slot)
+            span.items = len(piece.places)
+        faults += [
+            fault_at(piece.ticket, int(place), "fetch", error)
+            for key, places in piece.runs()
+            if (error := failed.get(key)) is not None
+            for place in places
+        ]
+        with self._lock:
+            self._line.decoded(task, faults)
+
+    def _seal(self, task: SealTask) -> None:
+        flight = task.flight
+        result = None
+        # A flight with faults ends in an exception; there is no batch to build.
+        if not flight.faults and flight.slot is not None:
+            with self._board["batch"].span() as span:
+                sealed = self._stages.batch.run(flight.ticket, flight.slot)
+                span.items = len(flight.ticket)
+            with self._board["device"].span() as span:
+                result = self._stages.device.run(sealed, flight.slot)
+                span.items = len(flight.ticket)
+        flight.slot = None
+        with self._lock:
+            self._line.sealed(flight, result)
+
+
+def _failed(e: BaseException, task: Task) -> BaseException:
+    """The exception to raise in the consumer for what ended a thread's task."""
+    match task:
+        case LoadTask():
+            what = f"fetch of block {task.resident.key.block}"
+        case SliceTask():
+            what = f"decode of a slice of step {task.pending.slice.ticket.step}"
+        case SealTask():
+            what = f"batch of step {task.flight.ticket.step}"
+    failure = StageFailed(f"{what} failed: {type(e).__name__}: {e}")
+    failure.__cause__ = e
+    return failure

@@ -1,0 +1,59 @@
+"""Slots: the memory a batch is built in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class DenseField:
+    """A field that becomes one tensor of shape (n, *shape).
+
+    `dtype` is NumPy's name of the element type.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def nbytes(self, n: int) -> int:
+        """Bytes of the field in a batch of n samples."""
+        return n * math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpec:
+    """What a batch will hold, declared before the loop.
+
+    Args:
+        dense: fields with one shape for all samples.
+        lists: fields whose samples differ in size; they become Python lists.
+        list_bytes: estimated bytes of one sample's list fields together.
+    """
+
+    dense: tuple[DenseField, ...]
+    lists: tuple[str, ...]
+    list_bytes: int = 0
+
+    def nbytes(self, n: int) -> int:
+        """Bytes to charge for a batch of n samples."""
+        return sum(f.nbytes(n) for f in self.dense) + n * self.list_bytes
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """The memory of one batch of n samples.
+
+    Args:
+        arrays: by dense field, (n, *shape); threads write disjoint places of it.
+        lists: by list field, n values, None until written.
+    """
+
+    n: int
+    arrays: dict[str, NDArray[Any]]
+    lists: dict[str, list[Any]]

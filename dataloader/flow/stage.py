@@ -1,0 +1,108 @@
+"""The contracts of the rooms: what the runner asks of each, and nothing else.
+
+A stage is `open(context)`, `run(task)`, `close()` and holds no state that would have to be saved:
+what persists is (epoch, next position) and the batch policy's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.dataloader.flow.fault import Fault
+from forebay.dataloader.flow.slot import Slot, SlotSpec
+from forebay.dataloader.flow.ticket import LoadKey, Slice, Ticket
+
+
+class Plan(Protocol):
+    """Gives a run its tickets, in step order."""
+
+    keep_for_later: bool
+    """Whether unneeded blocks may be dropped freely, because they are kept only on the chance of
+    being asked for again (full order over blocks)."""
+
+    def tickets(self) -> Iterator[Ticket]: ...
+
+
+class BatchPolicy(Protocol):
+    """Cuts the epoch's order into batches, at the head of the flow."""
+
+    def steps(self, total: int) -> int:
+        """Batches in an epoch of `total` positions."""
+        ...
+
+    def span(self, step: int, total: int) -> tuple[int, int]:
+        """First position and number of positions of a step."""
+        ...
+
+
+class Fetch(Protocol):
+    """Makes blocks resident. Stateless: the flow keeps what it returns."""
+
+    def open(self) -> None: ...
+
+    def cost(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[int, int]:
+        """(bytes held only while `run` works, bytes of what it returns), each at most.
+
+        Raises:
+            Exception: as `run`.
+        """
+        ...
+
+    def run(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[Any, int]:
+        """The block, or of it the rows asked for, checked and decompressed, and its bytes.
+
+        Raises:
+            Exception: one of `damage` is a fault of the samples in it; any other ends the run.
+        """
+        ...
+
+    @property
+    def damage(self) -> tuple[type[Exception], ...]:
+        """The errors that mean damaged data."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Decode(Protocol):
+    """Turns rows of resident blocks into samples, straight into their slot."""
+
+    def open(self) -> None: ...
+
+    def run(self, task: Slice, blocks: Mapping[LoadKey, Any], slot: Slot) -> list[Fault]:
+        """Writes the rows of `task` whose block is in `blocks` to their places in the slot."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Batch(Protocol):
+    """Declares what a batch holds, and seals the finished slot."""
+
+    def open(self) -> None: ...
+
+    def declare(self) -> SlotSpec: ...
+
+    def run(self, ticket: Ticket, slot: Slot) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+class Device(Protocol):
+    """Owns the memory of slots, and brings sealed batches to where the consumer wants them."""
+
+    def open(self) -> None: ...
+
+    def allocate(self, spec: SlotSpec, n: int) -> Slot: ...
+
+    def trim(self, nbytes: int) -> int:
+        """Frees idle memory of about that many bytes for the budget; returns what it freed."""
+        ...
+
+    def run(self, sealed: Any, slot: Slot) -> Any: ...
+
+    def close(self) -> None: ...

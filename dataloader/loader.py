@@ -1,0 +1,224 @@
+"""The loader: describes a run, builds it for each epoch, and hands its batches out."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.batch.stage import BatchStage
+from forebay.dataloader.config import (
+    DEVICES,
+    LoaderConfig,
+    decoders_of,
+    memory_of,
+    order_of,
+    threads_of,
+    whole,
+)
+from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.decode.stage import DecodeStage
+from forebay.dataloader.device.cpu import CpuDevice
+from forebay.dataloader.fetch.stage import FetchStage
+from forebay.dataloader.flow.budget import Budget
+from forebay.dataloader.flow.fault import Fault
+from forebay.dataloader.flow.info import BatchInfo
+from forebay.dataloader.flow.line import Line, LineSettings
+from forebay.dataloader.flow.runner import Runner, Stages
+from forebay.dataloader.footprint import check_memory, list_bytes, resident_share
+from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
+from forebay.dataloader.plan.window import window_shape
+from forebay.dataloader.record import RunRecord
+from forebay.formats.dataset import ShardDataset
+from forebay.telemetry.meter import Board
+from forebay.telemetry.stats import LoaderStats
+
+
+class DataLoader:
+    """Streams a shard dataset as batches of tensors.
+
+    Args:
+        dataset: from `forebay.open_dataset`.
+        batch_size: samples a batch.
+        shuffle: False keeps the order at rest. True shuffles all records where single ones can be
+            read (RecordIO), else a window of blocks (Parquet). "window", "full" and "blocks" ask by
+            name.
+        num_workers: threads; None takes all processors available, 0 works in the caller's thread.
+        drop_last: whether a short last batch is left out.
+        seed: of the order and of every random number; None is 0.
+        decode: what to make of encoded fields, such as {"image": forebay.Image(...)}. Without it
+            they come as lists of bytes.
+        memory: bytes that the loader may hold, such as "1GB" or "512MiB".
+        window_bytes: of blocks that the window order mixes at a time, in memory.
+        prefetch: batches under way at once, ready ones included.
+        device: "cpu".
+
+    A batch is a list of the dataset's columns in the order they were asked for, or a dict when
+    none were asked for. Fields of one shape become tensors (N, ...), which share no memory with
+    the loader; others become lists of N values.
+
+    Raises:
+        TypeError, ValueError: an argument is wrong; says which, and what to write.
+    """
+
+    def __init__(  # noqa: PLR0913 - mirrors torch's DataLoader, design 3
+        self,
+        dataset: ShardDataset,
+        batch_size: int = 1,
+        shuffle: bool | str | None = None,
+        *,
+        num_workers: int | None = None,
+        drop_last: bool = False,
+        seed: int | None = None,
+        decode: Mapping[str, Image] | None = None,
+        memory: int | str = "1GB",
+        window_bytes: int | str = "64MB",
+        prefetch: int = 4,
+        device: str = "cpu",
+    ) -> None:
+        if not isinstance(dataset, ShardDataset):
+            raise TypeError(
+                "DataLoader takes a dataset from forebay.open_dataset, "
+                f"got {type(dataset).__name__}; pack other data with `forebay pack` first"
+            )
+        if device not in DEVICES:
+            raise ValueError(f"device must be one of {DEVICES}, got {device!r}")
+        self.dataset = dataset
+        self.config = LoaderConfig(
+            batch_size=whole("batch_size", batch_size, 1),
+            order=order_of(shuffle, dataset),
+            seed=whole("seed", 0 if seed is None else seed, 0, 2**64 - 1),
+            drop_last=bool(drop_last),
+            threads=threads_of(num_workers),
+            memory=memory_of("memory", memory),
+            window_bytes=memory_of("window_bytes", window_bytes),
+            prefetch=whole("prefetch", prefetch, 1),
+            device=device,
+        )
+        self._decoders = decoders_of(decode, dataset.schema)
+        self._policy = Fixed(self.config.batch_size, self.config.drop_last)
+        self._board = Board()
+        self._budget = Budget(self.config.memory)
+        self._record = RunRecord(self._board, self._budget, self.config.threads)
+        self._batch = BatchStage(
+            dataset.schema,
+            self._decoders,
+            as_dict=dataset.columns is None,
+            list_bytes=list_bytes(dataset, self._decoders),
+        )
+        self._plan = self._settings()
+        self._epoch = 0
+        self._info: BatchInfo | None = None
+        check_memory(
+            self.config, self._plan, dataset, self._batch.declare().nbytes(self.config.batch_size)
+        )
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return self._policy.steps(len(self.dataset))
+
+    def __iter__(self) -> Iterator[Any]:
+        """The batches of the next epoch. Each call begins a new one, at its first batch."""
+        epoch, self._epoch = self._epoch, self._epoch + 1
+        return EpochIterator(self, self._build(epoch))
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next `iter()` begins."""
+        return self._epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the epoch that the next `iter()` begins; otherwise they count up from 0."""
+        self._epoch = whole("epoch", epoch, 0, 2**64 - 1)
+
+    @property
+    def batch_info(self) -> BatchInfo:
+        """About the batch last delivered.
+
+        Raises:
+            ValueError: none has been delivered yet.
+        """
+        if self._info is None:
+            raise ValueError("batch_info: no batch has been delivered yet")
+        return self._info
+
+    def stats(self) -> LoaderStats:
+        """What the loader has done since it was made."""
+        return self._record.stats()
+
+    def __repr__(self) -> str:
+        return f"DataLoader({self.dataset!r}, {self.config!r})"
+
+    def _settings(self) -> PlanSettings:
+        config, blocks = self.config, self.dataset.blocks
+        held = int(blocks.memory.sum() * resident_share(self.dataset))
+        return PlanSettings(
+            first_row=blocks.first_row,
+            order=config.order,
+            seed=config.seed,
+            shape=window_shape(blocks.memory, config.window_bytes),
+            # Blocks that fit are better kept: each is then read once, whatever the order.
+            by_record=(
+                config.order == "full"
+                and self.dataset.record_readable
+                and held > config.memory // 2
+            ),
+        )
+
+    def _build(self, epoch: int) -> Runner:
+        config = self.config
+        plan = EpochPlan(self._plan, self._policy, epoch)
+        stages = Stages(
+            fetch=FetchStage(self.dataset, self._board),
+            decode=DecodeStage(self.dataset.schema, self._decoders, config.seed),
+            batch=self._batch,
+            device=CpuDevice(self._budget),
+        )
+        line = Line(
+            plan.tickets(),
+            self._batch.declare(),
+            self._budget,
+            stages.fetch,
+            stages.device,
+            LineSettings(config.threads, config.prefetch, evict_early=plan.keep_for_later),
+        )
+        return Runner(line, stages, config.threads, self._board, self._where)
+
+    def _where(self, fault: Fault) -> tuple[str, int]:
+        shard, block = self.dataset.shard_of(fault.block)
+        first = int(np.sum(shard.block_rows[:block]))
+        return shard.file, first + fault.row
+
+
+class EpochIterator:
+    """One pass over an epoch. Closes on its end, on an error, and when it is dropped."""
+
+    def __init__(self, loader: DataLoader, runner: Runner) -> None:
+        self._loader = loader
+        self._runner = runner
+        self._record = loader._record
+        self._record.began()
+        self._finalizer = weakref.finalize(self, runner.close)
+
+    def __iter__(self) -> EpochIterator:
+        return self
+
+    def __next__(self) -> Any:
+        start = perf_counter()
+        try:
+            sealed = next(self._runner).result
+        except BaseException:
+            self._record.ended(perf_counter() - start)
+            raise
+        self._loader._info = sealed.info
+        self._record.delivered(sealed.info.n, perf_counter() - start)
+        return sealed.batch
+
+    def close(self) -> None:
+        """Ends the pass: its threads have stopped and its memory is free when this returns."""
+        self._runner.close()
+        self._record.ended(0.0)
