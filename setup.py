@@ -1,6 +1,7 @@
 """Builds the native kernels with CMake; every other fact of the package is in pyproject.toml."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,7 @@ class CMakeBuild(build_ext):
         configure += [f"-Dnanobind_DIR={nanobind.cmake_dir()}"]
         if ninja := shutil.which("ninja", path=SEARCH):
             configure += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
+        configure += shlex.split(os.environ.get("CMAKE_ARGS", ""))
         subprocess.run(configure, check=True)
         jobs = str(self.parallel or os.cpu_count() or 1)
         subprocess.run([cmake, "--build", str(tree), "--config", "Release", "-j", jobs], check=True)

@@ -34,7 +34,7 @@ def list_bytes(dataset: ShardDataset, decoded: Mapping[str, Any]) -> int:
 def check_memory(
     config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, batch_bytes: int
 ) -> None:
-    """Refuses a budget that cannot hold the order's blocks, one read and two batches.
+    """Refuses a budget that cannot hold the order's blocks, a read, two batches and the indexes.
 
     Raises:
         ValueError: names the least value that works.
@@ -45,12 +45,14 @@ def check_memory(
     blocks = (dataset.blocks.memory * share).astype("int64")
     largest = int(blocks.max() + dataset.blocks.bytes.max() * share)
     window = 0 if plan.by_record else resident_bytes(plan, blocks, epoch=0)
-    least = window + largest + 2 * batch_bytes
+    indexes = dataset.overhead()
+    least = window + largest + 2 * batch_bytes + indexes
     if config.memory < least:
         raise ValueError(
             f"memory={config.memory} bytes is too little for order {config.order!r}: it needs "
-            f"{window} for resident blocks, {largest} to read one more and {2 * batch_bytes} for "
-            f"two batches; give memory={least} or more, or a smaller batch_size or window_bytes"
+            f"{window} for resident blocks, {largest} to read one more, {2 * batch_bytes} for two "
+            f"batches and {indexes} for indexes; give memory={least} or more, or a smaller "
+            "batch_size or window_bytes"
         )
     if config.order == "full" and not plan.by_record and int(blocks.sum()) > config.memory:
         log.warning(

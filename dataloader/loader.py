@@ -103,6 +103,7 @@ class DataLoader:
         self._policy = Fixed(self.config.batch_size, self.config.drop_last)
         self._board = Board()
         self._budget = Budget(self.config.memory)
+        self._budget.charge("indexes", dataset.overhead())
         self._record = RunRecord(self._board, self._budget, self.config.threads)
         self._batch = BatchStage(
             dataset.schema,

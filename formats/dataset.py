@@ -175,6 +175,10 @@ class ShardDataset:
         shard, inside = self.shard_of(block)
         return self._reader.read(shard, inside, self.schema, rows, tally)
 
+    def overhead(self) -> int:
+        """Bytes that the reader may keep besides blocks: footers or indexes of shards, at most."""
+        return self._reader.overhead(self.table.bytes_beside())
+
     def verify(
         self,
         workers: int | None = None,

@@ -101,6 +101,14 @@ class FormatReader(Protocol):
         """
         ...
 
+    def overhead(self, beside: int) -> int:
+        """The most bytes of indexes and footers that the reader keeps between reads.
+
+        Args:
+            beside: bytes at rest of all indexes and footers of the dataset together.
+        """
+        ...
+
     def read(
         self,
         shard: ShardEntry,

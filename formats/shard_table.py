@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from forebay.formats.arrow_numbers import chunked_numbers, numbers
 from forebay.formats.errors import ManifestError, NewerFormatError
@@ -162,6 +163,11 @@ class ShardTable:
     def numbers(self, column: str) -> NDArray[Any]:
         """(shards,) values of a column without lists: records, bytes, generation."""
         return chunked_numbers(self._table[column])
+
+    def bytes_beside(self) -> int:
+        """Bytes at rest of all footers and indexes, what other readers use apart."""
+        columns = ("footer_bytes", "index_bytes")
+        return sum(int(pc.sum(self._table[c]).as_py() or 0) for c in columns)
 
     def blocks_per_shard(self) -> NDArray[np.int64]:
         """(shards,) number of blocks of each shard."""

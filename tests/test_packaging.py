@@ -1,7 +1,10 @@
 """What an installation holds: forebay alone, typed, and no bare folder name."""
 
+import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
@@ -54,8 +57,6 @@ def test_kernels_package_does_not_import_numba(tmp_path):
 
 @pytest.mark.long
 def test_wheel_holds_every_package_and_its_data(tmp_path):
-    for builder in ("setuptools", "nanobind", "cmake"):
-        pytest.importorskip(builder)
     command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation"]
     done = subprocess.run(
         [*command, "-w", str(tmp_path)], capture_output=True, text=True, check=False
@@ -77,6 +78,43 @@ def test_wheel_holds_every_package_and_its_data(tmp_path):
     assert {top for top in tops if not top.endswith(".dist-info")} == {"forebay"}
     leftovers = (".cpp", ".hpp", ".nbi", ".nbc", ".pyc")
     assert not [name for name in held if name.endswith(leftovers) or "/peers/" in name]
+
+
+@pytest.mark.long
+def test_installs_and_works_without_jpeg_headers(tmp_path):
+    tree, home = tmp_path / "tree", tmp_path / "home"
+    ignored = shutil.ignore_patterns(".*", "build", "*.so", "*.egg-info", "__pycache__")
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=ignored)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    python = home / "bin" / "python"
+    # Everything but forebay itself comes from the environment that runs this test.
+    (site,) = (home / "lib").glob("python*/site-packages")
+    (site / "around.pth").write_text(sysconfig.get_path("purelib"))
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "-v", "--no-deps"]
+    done = subprocess.run(
+        [*command, "--no-build-isolation", "--prefix", home, "--ignore-installed", tree],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"CMAKE_ARGS": "-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = done.stdout + done.stderr
+    assert "libjpeg-turbo headers not found: building without native JPEG" in log, log
+    code = """
+import io, sys, forebay as fb, PIL.Image
+assert fb.__file__.startswith(sys.prefix), fb.__file__
+file = io.BytesIO()
+PIL.Image.new("RGB", (20, 30), "red").save(file, "jpeg")
+fb.write_dataset("red", [{"image": file.getvalue()}], {"image": "jpeg"})
+decode = {"image": fb.Image(fb.transforms.CenterCrop(8))}
+(batch,) = fb.DataLoader(fb.open_dataset("red", columns=["image"]), decode=decode)
+assert batch[0].shape == (1, 3, 8, 8) and batch[0][0, 0].min() > 250
+"""
+    used = subprocess.run(
+        [python, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert used.returncode == 0, used.stderr
 
 
 def test_extras_and_command_are_declared():

@@ -6,14 +6,15 @@ import threading
 from collections import Counter
 from typing import Literal
 
-Room = Literal["fetch", "blocks", "slots", "pool"]
+Room = Literal["fetch", "blocks", "slots", "pool", "indexes"]
 
 
 class Budget:
     """Counts bytes by room against one limit. Safe to use from several threads.
 
     fetch: bytes at rest being read; blocks: decompressed blocks; slots: batches being built or
-    waiting for the consumer; pool: memory of finished batches kept for the next.
+    waiting for the consumer; pool: memory of finished batches kept for the next; indexes: what
+    readers keep of footers and indexes, charged once at its bound.
     """
 
     def __init__(self, limit: int) -> None:

@@ -15,7 +15,7 @@ from forebay.formats.column import Block, Column, VarColumn
 from forebay.formats.errors import ChecksumMismatch, MalformedShard, ManifestError
 from forebay.formats.recordio.frame import payloads_of
 from forebay.formats.recordio.gather import Bytes, Offsets, starts_of
-from forebay.formats.recordio.index_cache import IndexCache
+from forebay.formats.recordio.index_cache import INDEX_CACHE_BYTES, IndexCache
 from forebay.formats.recordio.layout import RowError
 from forebay.formats.recordio.profile import Extent, foreign_layout_of, layout_of, memory_of
 from forebay.formats.recordio.selection import numbers_of, reads_of
@@ -92,6 +92,10 @@ class RecordIOReader:
         self._dictionaries = dict(dictionaries)
         self._codecs: dict[str, Codec] = {}
         self._indexes = IndexCache(source, schema, indexes or {})
+
+    def overhead(self, beside: int) -> int:
+        """The most bytes of indexes kept; in memory their numbers are up to twice as wide."""
+        return min(INDEX_CACHE_BYTES, 2 * beside)
 
     def cost(
         self, shard: ShardEntry, block: int, columns: Schema, rows: NDArray[np.int64] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import forebay as package
@@ -32,3 +34,12 @@ def test_wrong_use(forebay, arguments):
     assert (ran.code, ran.out) == (2, "")
     assert "Traceback" not in ran.err
     assert "forebay" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["inspect", "verify"])
+def test_the_page_names_every_json_key(forebay, dataset, verb):
+    page = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+    part = page.read_text("utf-8").split(f"## forebay {verb} ")[1].split("\n## ")[0]
+    keys = set(forebay(verb, dataset, "--json").json)
+    assert len(keys) > 8
+    assert {key for key in keys if f"`{key}`" not in part} == set()
