@@ -77,7 +77,7 @@ class Window:
         window, offset = within(self._windows, row)
         shuffled = np.empty_like(offset)
         order = np.argsort(window, kind="stable")
-        edges = np.flatnonzero(np.r_[True, np.diff(window[order]) != 0, True])
+        edges = np.flatnonzero(np.diff(window[order], prepend=-1, append=-1))
         for first, stop in pairwise(edges.tolist()):
             chosen = order[first:stop]
             shuffled[chosen] = self._shuffle(int(window[chosen[0]]), offset[chosen])
