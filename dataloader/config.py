@@ -87,10 +87,7 @@ def memory_of(name: str, value: object) -> int:
     """
     if not isinstance(value, int | str) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int of bytes or a string such as '1GB', got {value!r}")
-    size = parse_size(value)
-    if size <= 0:
-        raise ValueError(f"{name} must be above 0, got {value!r}")
-    return size
+    return parse_size(value, name)
 
 
 def decoders_of(decode: Mapping[str, Any] | None, schema: Schema) -> dict[str, Image]:

@@ -25,14 +25,19 @@ from forebay.dataloader.decode.stage import DecodeStage
 from forebay.dataloader.device.cpu import CpuDevice
 from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
-from forebay.dataloader.flow.fault import Fault
 from forebay.dataloader.flow.info import BatchInfo
 from forebay.dataloader.flow.line import Line, LineSettings
 from forebay.dataloader.flow.runner import Runner, Stages
-from forebay.dataloader.footprint import check_memory, list_bytes, resident_share
+from forebay.dataloader.least_memory import (
+    check_memory,
+    column_share,
+    index_bytes,
+    least_memory,
+    list_bytes,
+)
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.window import window_shape
-from forebay.dataloader.record import RunRecord
+from forebay.dataloader.progress import Progress
 from forebay.formats.dataset import ShardDataset
 from forebay.telemetry.meter import Board
 from forebay.telemetry.stats import LoaderStats
@@ -103,20 +108,19 @@ class DataLoader:
         self._policy = Fixed(self.config.batch_size, self.config.drop_last)
         self._board = Board()
         self._budget = Budget(self.config.memory)
-        self._budget.charge("indexes", dataset.overhead())
-        self._record = RunRecord(self._board, self._budget, self.config.threads)
+        self._progress = Progress(self._board, self._budget, self.config.threads)
         self._batch = BatchStage(
             dataset.schema,
             self._decoders,
             as_dict=dataset.columns is None,
             list_bytes=list_bytes(dataset, self._decoders),
         )
-        self._plan = self._settings()
+        batch_bytes = self._batch.declare().nbytes(self.config.batch_size)
+        self._plan = self._settings(batch_bytes)
         self._epoch = 0
         self._info: BatchInfo | None = None
-        check_memory(
-            self.config, self._plan, dataset, self._batch.declare().nbytes(self.config.batch_size)
-        )
+        check_memory(self.config, self._plan, dataset, batch_bytes)
+        self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
     def __len__(self) -> int:
         """Batches in an epoch."""
@@ -149,14 +153,14 @@ class DataLoader:
 
     def stats(self) -> LoaderStats:
         """What the loader has done since it was made."""
-        return self._record.stats()
+        return self._progress.stats()
 
     def __repr__(self) -> str:
         return f"DataLoader({self.dataset!r}, {self.config!r})"
 
-    def _settings(self) -> PlanSettings:
+    def _settings(self, batch_bytes: int) -> PlanSettings:
         config, blocks = self.config, self.dataset.blocks
-        held = int(blocks.memory.sum() * resident_share(self.dataset))
+        held = int(blocks.memory.sum() * column_share(self.dataset))
         return PlanSettings(
             first_row=blocks.first_row,
             order=config.order,
@@ -166,7 +170,7 @@ class DataLoader:
             by_record=(
                 config.order == "full"
                 and self.dataset.record_readable
-                and held > config.memory // 2
+                and config.memory < least_memory(self.dataset, held, batch_bytes)
             ),
         )
 
@@ -175,7 +179,7 @@ class DataLoader:
         plan = EpochPlan(self._plan, self._policy, epoch)
         stages = Stages(
             fetch=FetchStage(self.dataset, self._board),
-            decode=DecodeStage(self.dataset.schema, self._decoders, config.seed),
+            decode=DecodeStage(self.dataset.schema, self._decoders, config.seed, self._budget),
             batch=self._batch,
             device=CpuDevice(self._budget),
         )
@@ -189,10 +193,9 @@ class DataLoader:
         )
         return Runner(line, stages, config.threads, self._board, self._where)
 
-    def _where(self, fault: Fault) -> tuple[str, int]:
-        shard, block = self.dataset.shard_of(fault.block)
-        first = int(np.sum(shard.block_rows[:block]))
-        return shard.file, first + fault.row
+    def _where(self, block: int, row: int) -> tuple[str, int]:
+        shard, inside = self.dataset.shard_of(block)
+        return shard.file, int(np.sum(shard.block_rows[:inside])) + row
 
 
 class EpochIterator:
@@ -201,9 +204,11 @@ class EpochIterator:
     def __init__(self, loader: DataLoader, runner: Runner) -> None:
         self._loader = loader
         self._runner = runner
-        self._record = loader._record
-        self._record.began()
-        self._finalizer = weakref.finalize(self, runner.close)
+        self._progress = loader._progress
+        self._progress.began()
+        self._finalizer = weakref.finalize(self, runner.drop)
+        # Not before: an interrupt in between would leave threads that nobody ends.
+        runner.start()
 
     def __iter__(self) -> EpochIterator:
         return self
@@ -213,13 +218,13 @@ class EpochIterator:
         try:
             sealed = next(self._runner).result
         except BaseException:
-            self._record.ended(perf_counter() - start)
+            self._progress.ended(perf_counter() - start)
             raise
         self._loader._info = sealed.info
-        self._record.delivered(sealed.info.n, perf_counter() - start)
+        self._progress.delivered(sealed.info.n, perf_counter() - start)
         return sealed.batch
 
     def close(self) -> None:
         """Ends the pass: its threads have stopped and its memory is free when this returns."""
         self._runner.close()
-        self._record.ended(0.0)
+        self._progress.ended(0.0)

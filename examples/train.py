@@ -34,8 +34,12 @@ def write_digits(folder: Path) -> Path:
 
 def split(source: Path, target: Path) -> None:
     """Links every fifth file of each class into target/test, the others into target/train."""
-    for folder in sorted(p for p in source.iterdir() if p.is_dir()):
-        for i, file in enumerate(sorted(folder.iterdir())):
+    for folder in sorted(p for p in source.iterdir() if p.is_dir() and p.name[0] != "."):
+        files = sorted(p for p in folder.iterdir() if p.name[0] != ".")
+        if len(files) < 2:
+            # Each class is in both parts, so that its number is the same in both.
+            sys.exit(f"train.py: class {folder.name!r} has {len(files)} files: give it 2 or more")
+        for i, file in enumerate(files):
             link = target / ("test" if i % 5 == 0 else "train") / folder.name / file.name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(file.resolve())

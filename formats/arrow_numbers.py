@@ -30,9 +30,10 @@ def numbers(array: pa.Array) -> NDArray[Any]:
     Where a value is null, whatever lies there.
     """
     buffer, dtype = array.buffers()[1], dtype_of(array.type)
-    if buffer is None:
+    if buffer is None or not len(array):
         return np.zeros(len(array), dtype)
-    return np.frombuffer(buffer, dtype)[array.offset : array.offset + len(array)]
+    # A buffer may end in padding that is no whole element.
+    return np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
 
 
 def chunked_numbers(column: pa.ChunkedArray) -> NDArray[Any]:

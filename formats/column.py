@@ -7,12 +7,13 @@ taken. `valid` is None where no value is null.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.formats.errors import ShardError
 from forebay.formats.record import Field, Schema
 
 Valid = NDArray[np.bool_] | None
@@ -85,12 +86,15 @@ class Block:
     Args:
         nbytes: bytes of memory that the block keeps alive.
         unchecked: rows whose bytes no checksum covers (foreign files).
+        damaged: rows that cannot be given, ascending, and why; their columns hold zeros and
+            values of no length.
     """
 
     rows: int
     columns: Mapping[str, Column]
     nbytes: int
     unchecked: int = 0
+    damaged: Mapping[int, ShardError] = field(default_factory=dict)
 
 
 def value_at(field: Field, column: Column, i: int) -> Any:

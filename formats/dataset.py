@@ -122,7 +122,12 @@ class ShardDataset:
         return self.blocks.total_rows
 
     def __getitem__(self, index: int) -> Any:
-        """Sample `index`, from the end where it is negative; IndexError outside."""
+        """Sample `index`, from the end where it is negative; IndexError outside.
+
+        Raises:
+            ShardError: this record is damaged, or its block or shard as a whole.
+            StorageError: the store failed.
+        """
         row = self._row(index)
         block = int(np.searchsorted(self.blocks.first_row, row, side="right")) - 1
         inside = np.array([row - int(self.blocks.first_row[block])], np.int64)
@@ -130,7 +135,13 @@ class ShardDataset:
         return self._sample(data, int(at[0]))
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """The samples of these indices, in their order; a block is read at most once."""
+        """The samples of these indices, in their order; a block is read at most once.
+
+        Raises:
+            IndexError: an index is outside.
+            ShardError: one of these records is damaged, or its block or shard as a whole.
+            StorageError: the store failed.
+        """
         rows = np.array([self._row(i) for i in indices], np.int64)
         block, inside = self.blocks.locate(rows)
         order = np.argsort(block, kind="stable")
@@ -163,21 +174,26 @@ class ShardDataset:
     ) -> Block:
         """The columns of one block, checked; never from a cache. The caller owns it.
 
+        Records that are damaged by themselves are listed in the block's `damaged`.
+
         Args:
             block: number of the block in the dataset.
             rows: only these, counted from the block's first; only where `record_readable`.
             tally: what the read cost is added to it.
 
         Raises:
-            ShardError: the bytes are damaged; names shard, block, and record where it is known.
+            ShardError: the block or its shard is damaged as a whole; names shard and block.
             StorageError: the store failed.
         """
         shard, inside = self.shard_of(block)
         return self._reader.read(shard, inside, self.schema, rows, tally)
 
-    def overhead(self) -> int:
-        """Bytes that the reader may keep besides blocks: footers or indexes of shards, at most."""
-        return self._reader.overhead(self.table.bytes_beside())
+    def overhead(self, limit: int) -> int:
+        """Bounds what the reader keeps besides blocks, footers or indexes; returns the bound.
+
+        One footer or index is always kept, also where it is larger than `limit` bytes.
+        """
+        return self._reader.overhead(self.table.bytes_beside(), limit)
 
     def verify(
         self,
@@ -196,6 +212,8 @@ class ShardDataset:
         return row
 
     def _sample(self, block: Block, row: int) -> Any:
+        if row in block.damaged:
+            raise block.damaged[row]
         values = row_at(self.schema, block, row)
         if self.columns is not None:
             return values

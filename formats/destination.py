@@ -82,16 +82,23 @@ def prepare(folder: Path, schema: Schema, options: WriteOptions) -> Destination:
         DatasetError: it is not a folder, holds something else, or holds a dataset and `append`
             was not given or asks for another format or codec.
         SchemaError: the fields are not those of the dataset that is appended to.
+        UnfinishedDataset: a pack into the folder runs, or was stopped.
     """
     created = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as e:
         raise DatasetError(f"{folder} is a file: give the path of a folder to write into") from e
+    if (folder / PACK).exists():
+        # Both would make the same generation, and one of them lose it.
+        raise UnfinishedDataset(
+            f"{folder} holds a pack that runs or was stopped: wait for it, or run "
+            f"`forebay pack` again as before to finish it, or remove {folder / PACK}"
+        )
     sweep(folder)
     parent = existing(folder)
     if parent is None:
-        _check_empty(folder)
+        check_empty(folder)
         format = options.format or "parquet"
         codec = _config(options)
         trains = format == "recordio" and (options.codec or "zstd") == "zstd"
@@ -102,7 +109,7 @@ def prepare(folder: Path, schema: Schema, options: WriteOptions) -> Destination:
             "append to it with append=True, or give another path"
         )
     check_same_schema(folder, parent.schema, schema)
-    _check_taken_over(folder, parent, options)
+    check_taken_over(folder, parent, options)
     dictionaries = read_dictionaries(LocalSource(folder), parent)
     return Destination(
         folder, parent.schema, parent.format, parent.codec, False, dictionaries, parent, created
@@ -115,31 +122,28 @@ def _config(options: WriteOptions) -> str:
     return canonical({"id": "zstd", "level": 3 if options.level is None else options.level})
 
 
-def _check_empty(folder: Path) -> None:
+def check_empty(folder: Path, ignored: str = "") -> None:
+    """Raises DatasetError where a folder holds anything but staging folders and `ignored`."""
     names = sorted(os.listdir(folder))
-    if PACK in names:
-        raise UnfinishedDataset(
-            f"{folder} holds a pack that was stopped: run `forebay pack` again to finish it, "
-            f"or remove {folder / PACK}"
-        )
-    others = [n for n in names if not n.startswith(PREFIX)]
+    others = [n for n in names if n != ignored and not n.startswith(PREFIX)]
     if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise DatasetError(
-            f"{folder} is not empty and not a dataset: it holds {others[0]!r} and "
-            f"{len(others) - 1} more; give the path of an empty or new folder"
+            f"{folder} is not empty and not a dataset: it holds {others[0]!r}{more}; "
+            "give the path of an empty or new folder"
         )
 
 
-def _check_taken_over(folder: Path, parent: Manifest, options: WriteOptions) -> None:
-    if options.format not in (None, parent.format):
-        raise DatasetError(
-            f"cannot append {options.format} to {folder}, which is {parent.format}: "
-            "leave format out, or write a dataset of its own"
-        )
+def check_taken_over(folder: Path, parent: Manifest, options: WriteOptions) -> None:
+    """Raises DatasetError where another format, codec or level is asked for than the parent's."""
     codec = json.loads(parent.codec)
-    other_level = options.level is not None and options.level != codec.get("level")
-    if options.codec not in (None, codec["id"]) or other_level:
-        raise DatasetError(
-            f"cannot append with another codec to {folder}, whose codec is {parent.codec}: "
-            "leave codec and level out, or write a dataset of its own"
-        )
+    for name, asked, have in (
+        ("format", options.format, parent.format),
+        ("codec", options.codec, codec["id"]),
+        ("level", options.level, codec.get("level")),
+    ):
+        if asked is not None and asked != have:
+            raise DatasetError(
+                f"cannot append with {name} {asked} to {folder}, whose {name} is {have}: "
+                f"leave {name} out, or write a dataset of its own"
+            )

@@ -74,7 +74,8 @@ def fingerprint_of(source: ByteSource, schema: Schema, entries: Sequence[ShardEn
     digest.update(repr(schema.to_json()).encode())
     for entry in entries:
         digest.update(f"\0{entry.file}\0{entry.bytes}\0{entry.footer_crc32c}\0".encode())
-        digest.update(np.ascontiguousarray(entry.block_rows, "<i8").tobytes())
+        for numbers in (entry.block_rows, entry.block_bytes, entry.block_memory):
+            digest.update(np.ascontiguousarray(numbers, "<i8").tobytes())
         edge = min(_EDGE, entry.bytes)
         for offset in (0, entry.bytes - edge):
             piece = bytearray(edge)

@@ -164,8 +164,8 @@ class Manifest:
 def fingerprint_of(parent: str, schema: Schema, shards: Iterable[ShardEntry]) -> str:
     """The fingerprint of a generation: SHA-256 over its parent's, the schema and its shards.
 
-    A shard gives its digest and its blocks' rows and bytes, since the order of an epoch follows
-    from how the rows are cut into blocks.
+    A shard gives its digest and its blocks' rows, bytes and memory, since the order of an epoch
+    follows from how the rows are cut into blocks and from what the blocks take in memory.
     """
     digest = hashlib.sha256(b"forebay-fingerprint-1\0")
     digest.update(parent.encode() + b"\0")
@@ -175,6 +175,7 @@ def fingerprint_of(parent: str, schema: Schema, shards: Iterable[ShardEntry]) ->
         digest.update(len(shard.block_rows).to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(shard.block_rows, "<i8").tobytes())
         digest.update(np.ascontiguousarray(shard.block_bytes, "<i8").tobytes())
+        digest.update(np.ascontiguousarray(shard.block_memory, "<i8").tobytes())
     return digest.hexdigest()
 
 

@@ -101,11 +101,12 @@ class FormatReader(Protocol):
         """
         ...
 
-    def overhead(self, beside: int) -> int:
-        """The most bytes of indexes and footers that the reader keeps between reads.
+    def overhead(self, beside: int, limit: int) -> int:
+        """Bounds the bytes of indexes and footers kept between reads; returns the bound.
 
         Args:
             beside: bytes at rest of all indexes and footers of the dataset together.
+            limit: bytes that they may take; the bound is less where they are less.
         """
         ...
 
@@ -124,8 +125,11 @@ class FormatReader(Protocol):
             rows: only these rows, counted from the block's first, in this order; only where
                 `record_readable`.
 
+        Where records have checks of their own, those that are damaged are listed in the block's
+        `damaged`, and the others are given.
+
         Raises:
-            ShardError: the bytes are damaged, truncated, malformed or encrypted.
+            ShardError: the bytes are damaged as a whole, truncated, malformed or encrypted.
             StorageError: the store failed.
         """
         ...

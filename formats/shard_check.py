@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.formats.errors import DatasetError, DatasetNotFound, ShardError, StorageError
+from forebay.formats.errors import (
+    DatasetError,
+    DatasetNotFound,
+    ManifestError,
+    ShardError,
+    StorageError,
+)
 from forebay.formats.opened import Opened, size_fault
 from forebay.formats.recordio.index import decode_index, decode_keys
 from forebay.formats.storage.source import read_all
@@ -35,18 +42,31 @@ class ShardVerdict:
     faults: tuple[Fault, ...]
 
 
-def verify_shard(opened: Opened, shard: ShardEntry) -> ShardVerdict:
-    """Reads every byte of a shard and of the files beside it."""
+def verify_shard(
+    opened: Opened, shard: ShardEntry, lacking: frozenset[str] = frozenset()
+) -> ShardVerdict:
+    """Reads every byte of a shard and of the files beside it.
+
+    Args:
+        lacking: dictionaries that are damaged; the files of a shard that needs one are checked
+            whole, but none of its records can be decoded.
+    """
     whole = list(_whole_faults(opened, shard))
+    if json.loads(shard.codec).get("dictionary") in lacking:
+        return ShardVerdict(shard.bytes, 0, 0, 0, tuple(whole))
     blocks: list[Fault] = []
     records = unchecked = unchecked_bytes = 0
     for block in range(len(shard.block_rows)):
         try:
             read = opened.reader.read(shard, block, opened.schema)
-        except (ShardError, DatasetNotFound, StorageError) as e:
-            blocks += _block_faults(opened, shard, block, e)
+        except ShardError as e:
+            blocks.append(Fault.of(e))
             continue
-        records += read.rows
+        except (ManifestError, DatasetNotFound, StorageError) as e:
+            blocks.append(Fault(shard.file, str(e), block))
+            continue
+        blocks += map(Fault.of, read.damaged.values())
+        records += read.rows - len(read.damaged)
         unchecked += read.unchecked
         unchecked_bytes += int(shard.block_bytes[block]) if read.unchecked else 0
     # A block's fault says more than the digest of the file around it.
@@ -121,23 +141,3 @@ def _key_faults(opened: Opened, shard: ShardEntry) -> Iterator[Fault]:
         i = int(wrong[0])
         what = f"says offset {offsets[i]}, the index {index.offset[i]}; {len(wrong)} lines differ"
         yield Fault(shard.key_index.file, what, record=i)
-
-
-def _block_faults(
-    opened: Opened, shard: ShardEntry, block: int, error: Exception
-) -> Iterator[Fault]:
-    """Faults of a block that could not be read: of each record, where records can be read."""
-    found = False
-    if opened.reader.record_readable and isinstance(error, ShardError) and error.record is not None:
-        for row in range(int(shard.block_rows[block])):
-            try:
-                opened.reader.read(shard, block, opened.schema, np.array([row], np.int64))
-            except ShardError as e:
-                found = True
-                yield Fault.of(e)
-    if not found:
-        yield (
-            Fault.of(error)
-            if isinstance(error, ShardError)
-            else Fault(shard.file, str(error), block)
-        )

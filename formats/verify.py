@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.formats.errors import DatasetError, DatasetNotFound, ManifestError, NewerFormatError
+from forebay.formats.errors import DatasetError, ManifestError, NewerFormatError
 from forebay.formats.find import find
 from forebay.formats.manifest import MANIFEST, Manifest
 from forebay.formats.opened import Opened, read_checked, read_table, reader_of
@@ -71,18 +71,16 @@ def _verify_own(
     except (ManifestError, NewerFormatError) as e:
         faults = faults or [Fault(MANIFEST, str(e))]
         return VerifyReport(str(folder), False, manifest.shards, faults=tuple(faults))
-    dictionaries: dict[str, bytes] = {}
-    for check in manifest.dictionaries:
-        try:
-            dictionaries[check.file] = read_checked(source, check)
-        except (ManifestError, DatasetNotFound):
-            # Already a fault of its own; the records that need it cannot be decoded.
-            return VerifyReport(str(folder), False, len(table), faults=tuple(faults))
+    # A damaged dictionary is a fault of its own; the records that need it cannot be decoded.
+    faulty = {f.file for f in faults}
+    sound = [d for d in manifest.dictionaries if d.file not in faulty]
+    dictionaries = {d.file: read_checked(source, d) for d in sound}
+    lacking = frozenset(faulty - dictionaries.keys())
     reader = reader_of(manifest, source, dictionaries)
     opened = Opened(
         source, str(folder), manifest.schema, table, reader, manifest.fingerprint, manifest
     )
-    verdicts = list(_verdicts(opened, workers, progress))
+    verdicts = list(_verdicts(opened, workers, progress, lacking))
     named = table.files() | {MANIFEST} | {d.file for d in manifest.dictionaries}
     named |= {g.table.file for g in manifest.generations}
     extra = tuple(f.key for f in source.list() if f.key not in named)
@@ -98,14 +96,19 @@ def _beside(source: ByteSource, manifest: Manifest) -> Iterator[Fault]:
 
 
 def _verdicts(
-    opened: Opened, workers: int | None, progress: Callable[[int, int], None] | None
+    opened: Opened,
+    workers: int | None,
+    progress: Callable[[int, int], None] | None,
+    lacking: frozenset[str] = frozenset(),
 ) -> Iterator[ShardVerdict]:
     total = int(opened.table.numbers("bytes").sum()) if len(opened.table) else 0
     done = 0
     threads = workers or len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(threads, "forebay-verify") as pool:
         shards = range(len(opened.table))
-        for verdict in pool.map(lambda i: verify_shard(opened, opened.table.entry(i)), shards):
+        for verdict in pool.map(
+            lambda i: verify_shard(opened, opened.table.entry(i), lacking), shards
+        ):
             done += verdict.bytes
             if progress is not None:
                 progress(done, total)

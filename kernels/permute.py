@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
+from forebay.kernels.compiled import compiled
 from forebay.kernels.philox import keyed_block
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _table(n: int, key: tuple[int, int]) -> NDArray[np.uint16]:
 # From the last place down, each place swaps with one at or below it. A draw in [0, size) is the
 # upper half of word * size; words whose lower half falls under 2**32 mod size are drawn again
 # (Lemire 2019), or the first 2**32 mod size values would come up once more often than the rest.
-@njit(types.void(_U64, _U64, types.uint16[::1]), nogil=True, cache=True)
+@compiled(types.void(_U64, _U64, types.uint16[::1]))
 def _shuffle(key_0: np.uint64, key_1: np.uint64, table: NDArray[np.uint16]) -> None:
     words = keyed_block(key_0, key_1, np.uint64(0))
     used = 0
@@ -145,10 +146,8 @@ def _shuffle(key_0: np.uint64, key_1: np.uint64, table: NDArray[np.uint16]) -> N
         table[last], table[other] = table[other], table[last]
 
 
-@njit(
+@compiled(
     types.int64(types.Array(types.uint16, 1, "C", readonly=True), _READ_I64, types.int64[::1]),
-    nogil=True,
-    cache=True,
 )
 def _look_up(table: NDArray[np.uint16], index: NDArray[np.int64], out: NDArray[np.int64]) -> int:
     for i in range(index.size):
@@ -159,7 +158,7 @@ def _look_up(table: NDArray[np.uint16], index: NDArray[np.int64], out: NDArray[n
     return -1
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _hash(half: np.uint64, round_key: np.uint64, modulus: np.uint64) -> np.uint64:
     mixed = half ^ round_key
     mixed = (mixed ^ (mixed >> _SHIFT_0)) * _MIX_0
@@ -167,7 +166,7 @@ def _hash(half: np.uint64, round_key: np.uint64, modulus: np.uint64) -> np.uint6
     return ((mixed >> _HALF) * modulus) >> _HALF
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _round_keys(key_0: np.uint64, key_1: np.uint64) -> NDArray[np.uint64]:
     keys = np.empty(_ROUNDS, np.uint64)
     for pair in range(_ROUNDS // 2):
@@ -177,7 +176,7 @@ def _round_keys(key_0: np.uint64, key_1: np.uint64) -> NDArray[np.uint64]:
     return keys
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _add_hash(
     into: NDArray[np.uint64], other: NDArray[np.uint64], round_key: np.uint64, modulus: np.uint64
 ) -> None:
@@ -188,7 +187,7 @@ def _add_hash(
 
 # A round is one loop over a tile of positions that stays in the first cache, so that the compiler
 # makes it of vector instructions: three times as fast as one position at a time (bench_permute).
-@njit(nogil=True, cache=True)
+@compiled()
 def _through(
     keys: NDArray[np.uint64],
     left_size: np.uint64,
@@ -207,10 +206,8 @@ def _through(
         tile[i] = np.int64(left[i] * right_size + right[i])
 
 
-@njit(
+@compiled(
     types.int64(types.int64, _U64, _U64, _U64, _U64, _READ_I64, types.int64[::1]),
-    nogil=True,
-    cache=True,
 )
 def _network(
     n: np.int64,

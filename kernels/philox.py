@@ -11,7 +11,9 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from forebay.kernels.compiled import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +48,7 @@ def derive_key(*words: int) -> tuple[int, int]:
 
 # Words are carried in uint64, whose product of two 32-bit values is exact; numba has no
 # widening multiplication of uint32.
-@njit(nogil=True, cache=True)
+@compiled()
 def _block(
     c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -63,7 +65,7 @@ def _block(
     return c0, c1, c2, c3
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def keyed_block(
     key_0: np.uint64, key_1: np.uint64, counter: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -78,15 +80,13 @@ def keyed_block(
     )
 
 
-@njit(
+@compiled(
     types.void(
         types.uint64,
         types.uint64,
         types.Array(types.uint64, 1, "C", readonly=True),
         types.uint32[:, ::1],
     ),
-    nogil=True,
-    cache=True,
 )
 def _fill(
     key_0: np.uint64,

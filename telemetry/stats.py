@@ -34,7 +34,7 @@ class LoaderStats:
 
     Args:
         samples: delivered to the consumer.
-        wall_s: from the start of each epoch to its end or to now.
+        wall_s: from the start of each epoch to its end, or to its last batch so far.
         stall_s: the part of `wall_s` that the consumer waited for a batch.
         first_batch_s: from the last epoch's start to its first batch; 0 before it.
         bytes_read: at rest, from the store.
@@ -42,7 +42,7 @@ class LoaderStats:
         budget_limit: bytes that the loader may hold.
         budget_peak: the most that it held.
         budget_overdrawn: the most that it held beyond the limit, so that the head could move.
-        budget_by_room: bytes held now, by room.
+        budget_by_account: bytes held now, by account of the budget.
         stages: sums by stage.
     """
 
@@ -58,7 +58,7 @@ class LoaderStats:
     budget_limit: int
     budget_peak: int
     budget_overdrawn: int
-    budget_by_room: Mapping[str, int]
+    budget_by_account: Mapping[str, int]
     stages: tuple[StageStats, ...]
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from forebay.dataloader.decode.image.pillow import BROKEN
+from forebay.dataloader.decode.image.pillow import BROKEN, FORMATS
 from forebay.formats.errors import SourceError
 
 
@@ -37,7 +37,7 @@ class Reencode:
             SourceError: `data` does not decode as a whole image.
         """
         try:
-            with PIL.Image.open(io.BytesIO(data)) as image:
+            with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
                 return self._encode(image)
         except BROKEN as e:
             raise SourceError(f"not a whole image: {e}") from e

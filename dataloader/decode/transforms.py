@@ -8,7 +8,7 @@ So every backend takes the same windows and flips, and resume repeats them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,11 +62,29 @@ class Geometry(Protocol):
         ...
 
 
-def _pair(size: int | Sequence[int], what: str) -> Size:
-    pair = (size, size) if isinstance(size, int) else tuple(size)
-    if len(pair) != 2 or not all(isinstance(s, int) and s > 0 for s in pair):
-        raise ValueError(f"{what}: size must be an int or (height, width) above 0, got {size!r}")
-    return pair[0], pair[1]
+def _pair(size: object, what: str) -> Size:
+    pair = (size, size) if isinstance(size, int) else size
+    match pair:
+        case [int(height), int(width)] if height > 0 and width > 0 and not isinstance(size, bool):
+            return height, width
+    raise ValueError(f"{what}: size must be an int or (height, width) above 0, got {size!r}")
+
+
+def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:
+    try:
+        found = tuple(map(float, values))
+    except (TypeError, ValueError):
+        found = (math.nan,)
+    if not all(map(math.isfinite, found)):
+        raise ValueError(f"{what} must be finite numbers such as (0.5, 1.0), got {values!r}")
+    return found
+
+
+def _span(values: Iterable[float], what: str) -> tuple[float, float]:
+    match _numbers(values, what):
+        case [least, greatest] if 0 < least <= greatest:
+            return least, greatest
+    raise ValueError(f"{what} must be (least, greatest) with 0 < least <= greatest, got {values!r}")
 
 
 class Resize:
@@ -75,8 +93,8 @@ class Resize:
     draws = 0
 
     def __init__(self, size: int | Sequence[int]) -> None:
-        self.size = size if isinstance(size, int) else _pair(size, "Resize")
-        _pair(size, "Resize")
+        pair = _pair(size, "Resize")
+        self.size = size if isinstance(size, int) else pair
 
     def steps(self, size: Size, u: Sequence[float]) -> tuple[list[Step], Size]:
         if isinstance(self.size, tuple):
@@ -138,11 +156,8 @@ class RandomResizedCrop:
         ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
     ) -> None:
         self.size = _pair(size, "RandomResizedCrop")
-        if not 0 < scale[0] <= scale[1]:
-            raise ValueError(f"RandomResizedCrop: scale must be 0 < least <= greatest, got {scale}")
-        if not 0 < ratio[0] <= ratio[1]:
-            raise ValueError(f"RandomResizedCrop: ratio must be 0 < least <= greatest, got {ratio}")
-        self.scale, self.ratio = scale, ratio
+        self.scale = _span(scale, "RandomResizedCrop: scale")
+        self.ratio = _span(ratio, "RandomResizedCrop: ratio")
 
     def steps(self, size: Size, u: Sequence[float]) -> tuple[list[Step], Size]:
         return [self._window(size, u), Scale(*self.size)], self.size
@@ -179,8 +194,8 @@ class RandomHorizontalFlip:
     draws = 1
 
     def __init__(self, p: float = 0.5) -> None:
-        if not 0.0 <= p <= 1.0:
-            raise ValueError(f"RandomHorizontalFlip: p must be in [0, 1], got {p}")
+        if not isinstance(p, int | float) or not 0.0 <= p <= 1.0:
+            raise ValueError(f"RandomHorizontalFlip: p must be in [0, 1], got {p!r}")
         self.p = p
 
     def steps(self, size: Size, u: Sequence[float]) -> tuple[list[Step], Size]:
@@ -197,7 +212,8 @@ class Normalize:
     """(x / 255 - mean) / std for each channel; the result is floating point."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
-        self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
+        self.mean = _numbers(mean, "Normalize: mean")
+        self.std = _numbers(std, "Normalize: std")
         if len(self.mean) != len(self.std) or not self.mean:
             raise ValueError(f"Normalize: mean and std differ in length: {mean!r}, {std!r}")
         if not all(s > 0 for s in self.std):

@@ -22,7 +22,8 @@ class CpuDevice:
         arrays = {
             f.name: typed(self._pool.take(f.nbytes(n)), (n, *f.shape), f.dtype) for f in spec.dense
         }
-        return Slot(n, arrays, {name: [None] * n for name in spec.lists})
+        lists = {name: [None] * n for name in spec.lists}
+        return Slot(n, arrays, lists, expected=n * spec.list_bytes)
 
     def trim(self, nbytes: int) -> int:
         return self._pool.trim(nbytes)
@@ -31,4 +32,4 @@ class CpuDevice:
         return sealed
 
     def close(self) -> None:
-        self._pool.clear()
+        self._pool.close()

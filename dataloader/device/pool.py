@@ -32,6 +32,7 @@ class SlotPool:
         self._idle: list[mmap.mmap] = []
         # Finalisers run at any moment, inside our own lock too: they only append here.
         self._returned: deque[mmap.mmap] = deque()
+        self._closed = False
 
     def take(self, nbytes: int) -> NDArray[np.uint8]:
         """(nbytes,) uint8, page-aligned, not cleared. Views of it keep it alive."""
@@ -45,7 +46,7 @@ class SlotPool:
         if memory is None:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         owner = (ctypes.c_ubyte * size).from_buffer(memory)
-        weakref.finalize(owner, self._returned.append, memory).atexit = False
+        weakref.finalize(owner, self._return, memory).atexit = False
         view: NDArray[np.uint8] = np.frombuffer(memoryview(owner), np.uint8, nbytes)
         return view
 
@@ -60,9 +61,14 @@ class SlotPool:
                 freed += size
         return freed
 
-    def clear(self) -> None:
-        """Frees all idle memory."""
+    def close(self) -> None:
+        """Frees all idle memory; what comes back later is freed at once."""
+        self._closed = True
         self.trim(1 << 62)
+
+    def _return(self, memory: mmap.mmap) -> None:
+        if not self._closed:
+            self._returned.append(memory)
 
     def _collect(self) -> None:
         while self._returned:

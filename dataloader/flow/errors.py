@@ -4,7 +4,7 @@ LoaderError (RuntimeError)
 ├── SampleError       a sample cannot be delivered; carries where it stands and the cause
 ├── DecodeError       the bytes of a field are not what its kind says; a SampleError's cause
 ├── StageFailed       a stage raised something that no damage of data explains
-└── LoaderClosed      the iterator was closed by an earlier error, and is used again
+└── LoaderClosed      the iterator was closed by an earlier error, or is another process's
 """
 
 from __future__ import annotations
@@ -54,4 +54,4 @@ class StageFailed(LoaderError):
 
 
 class LoaderClosed(LoaderError):
-    """The iterator was closed by an earlier error; start a new one from the loader."""
+    """The iterator was closed by an earlier error, or belongs to another process."""

@@ -181,13 +181,18 @@ class Line:
     def sealed(self, flight: Flight, result: Any) -> None:
         """A flight is ready for the consumer."""
         self._running -= 1
+        if flight.slot is not None:
+            flight.charged += flight.slot.grown
+            flight.slot = None
         flight.result, flight.done = result, True
 
     def clear(self) -> None:
         """Drops everything under way and gives all bytes back."""
-        for flight in self._flights:
-            self._budget.release("slots", flight.charged)
-        self._flights.clear()
+        while self._flights:
+            flight = self._flights.popleft()
+            self._budget.release(
+                "slots", flight.charged + (flight.slot.grown if flight.slot else 0)
+            )
         self._entering = None
         self._exhausted = True
         self._loads.clear()
@@ -284,7 +289,7 @@ class Line:
 
     def _charge(self, flight: Flight, *, slot: int = 0, fetch: int = 0, blocks: int = 0) -> bool:
         total = slot + fetch + blocks
-        # One charge decides; the rooms are told apart afterwards.
+        # One charge decides; the accounts are told apart afterwards.
         while not self._budget.try_charge("slots", total):
             if self._device.trim(total):
                 continue

@@ -67,9 +67,11 @@ class Residents:
         self, resident: Resident, block: Any, nbytes: int, error: Exception | None
     ) -> list[Any]:
         """The load is over and holds so many bytes; returns the slices that waited for it."""
-        self._budget.release("fetch", resident.stored)
-        self._budget.release("blocks", max(0, resident.memory - nbytes))
-        resident.stored, resident.memory = 0, min(nbytes, resident.memory)
+        stored, excess = resident.stored, max(0, resident.memory - nbytes)
+        # Noted first: an interrupt in between must not end in bytes given back twice.
+        resident.stored, resident.memory = 0, resident.memory - excess
+        self._budget.release("fetch", stored)
+        self._budget.release("blocks", excess)
         resident.block, resident.error, resident.done = block, error, True
         waiting, resident.waiting = resident.waiting, []
         return waiting
@@ -125,7 +127,8 @@ class Residents:
 
     def _drop(self, resident: Resident) -> None:
         self._by_key.pop(resident.key, None)
-        self._budget.release("fetch", resident.stored)
-        self._budget.release("blocks", resident.memory)
+        stored, memory = resident.stored, resident.memory
         resident.stored = resident.memory = 0
         resident.block = None
+        self._budget.release("fetch", stored)
+        self._budget.release("blocks", memory)

@@ -6,6 +6,7 @@ The only loop of the house. It alone decides what a fault, a failure or a close 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from forebay.dataloader.flow.errors import LoaderClosed, SampleError, StageFailed
-from forebay.dataloader.flow.fault import Fault, fault_at
+from forebay.dataloader.flow.fault import fault_at
 from forebay.dataloader.flow.line import Flight, Line, LoadTask, SealTask, SliceTask, Task
 from forebay.dataloader.flow.stage import Batch, Decode, Device, Fetch
 from forebay.dataloader.flow.watch import stacks
@@ -23,6 +24,7 @@ log = logging.getLogger("forebay")
 
 REPORT_AFTER_S = 60.0
 JOIN_S = 30.0
+DROP_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,7 @@ class Runner:
     Args:
         line: the tickets and their bookkeeping.
         threads: that work; with 0 the consumer does the work inside `next`.
-        where: names (shard, record) of a fault's record, for messages.
+        where: (shard, record) of a (block, row of it), for messages.
 
     Threads hold the runner, never the iterator that owns it, so that an iterator dropped by its
     consumer is collected and closes its runner.
@@ -53,7 +55,7 @@ class Runner:
         stages: Stages,
         threads: int,
         board: Board,
-        where: Callable[[Fault], tuple[str, int]],
+        where: Callable[[int, int], tuple[str, int]],
     ) -> None:
         self._line = line
         self._stages = stages
@@ -61,20 +63,33 @@ class Runner:
         self._where = where
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
-        self._done = threading.Condition(self._lock)
+        # What the consumer waits on: unlocked when there is something to look at. No condition,
+        # since an interrupt inside its wait can release the lock that a thread of ours holds.
+        self._bell = threading.Lock()
+        self._bell.acquire()
         self._failure: BaseException | None = None
         self._finished_tasks = 0
+        self._started = False
         self._stopped = False
+        self._freed = False
         self._abandoned = False
+        self._alive = 0
         self._error: BaseException | None = None
+        self._process = os.getpid()
         for stage in (stages.fetch, stages.decode, stages.batch, stages.device):
             stage.open()
         self._threads = [
             threading.Thread(target=self._loop, name=f"forebay-{i}", daemon=True)
             for i in range(threads)
         ]
-        for thread in self._threads:
-            thread.start()
+
+    def start(self) -> None:
+        """Starts the threads, unless they were; whoever calls it must see to `close`."""
+        if not self._started:
+            self._started = True
+            for thread in self._threads:
+                self._alive += 1
+                thread.start()
 
     def __iter__(self) -> Iterator[Flight]:
         return self
@@ -86,8 +101,13 @@ class Runner:
             StopIteration: the epoch is over.
             SampleError: the flight has a fault.
             StageFailed: a stage failed for another reason than damage.
-            LoaderClosed: an earlier call raised one of these.
+            LoaderClosed: an earlier call raised one of these, or the process was forked.
         """
+        if os.getpid() != self._process:
+            raise LoaderClosed(
+                f"this iterator works in process {self._process}, not in its fork {os.getpid()}; "
+                "start a new one from a loader made in this process"
+            )
         if self._stopped:
             if self._error is not None:
                 raise LoaderClosed(
@@ -96,6 +116,7 @@ class Runner:
                 ) from self._error
             raise StopIteration
         try:
+            self.start()
             flight = self._take() if self._threads else self._take_alone()
             if flight is None:
                 self.close()
@@ -111,52 +132,102 @@ class Runner:
 
     def close(self) -> None:
         """Ends the threads, then frees everything. Safe to call twice and from any thread."""
-        if threading.current_thread() in self._threads:
-            # The collector may drop the iterator while one of our threads holds the lock: that
-            # thread leaves a note and cleans up when it is out.
-            self._abandoned = True
+        # A fork has none of the threads, but maybe the lock as one of them held it.
+        if os.getpid() != self._process:
             return
+        try:
+            self._end()
+        except BaseException:
+            # Of an interrupt in between nobody would call us again.
+            self._end()
+            raise
+
+    def drop(self) -> None:
+        """Closes for a finalizer, which may run anywhere: it never waits for long.
+
+        The collector can drop an iterator inside any code of any thread: in one of ours, or while
+        that thread holds a lock (of a meter, of the budget) that our threads wait for. Then the run
+        is left to its threads: they end, and the last one frees it.
+        """
+        if os.getpid() != self._process:
+            return
+        self._abandoned = True
+        if threading.current_thread() in self._threads or not self._lock.acquire(timeout=DROP_S):
+            return
+        try:
+            self._stop()
+        finally:
+            self._lock.release()
+        self._join_all(DROP_S)
+        if not any(thread.is_alive() for thread in self._threads):
+            self._free()
+
+    def _end(self) -> None:
         with self._lock:
-            if self._stopped:
+            if self._freed:
                 return
-            self._stopped = True
-            self._work.notify_all()
-            self._done.notify_all()
-        for thread in self._threads:
-            thread.join(JOIN_S)
-            if thread.is_alive():
-                log.warning(
-                    "thread %s still works %.0f s after its loader was closed:\n%s",
-                    thread.name,
-                    JOIN_S,
-                    stacks(),
-                )
+            self._stop()
+        self._join_all(JOIN_S)
+        if any(thread.is_alive() for thread in self._threads):
+            log.warning(
+                "threads still work %.0f s after their loader was closed:\n%s", JOIN_S, stacks()
+            )
         self._free()
+
+    def _stop(self) -> None:
+        """Under the run's lock."""
+        self._stopped = True
+        self._work.notify_all()
+        self._ring()
+
+    def _join_all(self, seconds: float) -> None:
+        deadline = perf_counter() + seconds
+        for thread in self._threads:
+            try:
+                thread.join(max(0.0, deadline - perf_counter()))
+            except RuntimeError:
+                # It has not started: an interrupt came first. If it ever does, it ends at once.
+                continue
 
     def _free(self) -> None:
         with self._lock:
+            if self._freed:
+                return
+            self._freed = True
             self._line.clear()
         s = self._stages
         for stage in (s.device, s.batch, s.decode, s.fetch):
             stage.close()
 
+    def _ring(self) -> None:
+        """Wakes a consumer. Under the run's lock."""
+        if self._bell.locked():
+            self._bell.release()
+
     def _take(self) -> Flight | None:
-        with self._lock:
-            seen, since = self._finished_tasks, perf_counter()
-            while True:
+        seen, since = self._finished_tasks, perf_counter()
+        while True:
+            with self._lock:
                 self._raise_failure()
+                if self._stopped:
+                    self._ring()
+                    raise LoaderClosed(
+                        "this iterator was closed by another thread while this one waited for a "
+                        "batch, so the epoch is not complete"
+                    )
                 flight = self._line.take_head()
                 if flight is not None:
                     self._work.notify_all()
+                if flight is not None or self._line.empty:
+                    # Another consumer may wait too, and one ring stands for several events.
+                    self._ring()
                     return flight
-                if self._line.empty:
-                    return None
-                self._done.wait(REPORT_AFTER_S)
-                if self._finished_tasks != seen:
-                    seen, since = self._finished_tasks, perf_counter()
-                elif perf_counter() - since >= REPORT_AFTER_S:
-                    waited, since = perf_counter() - since, perf_counter()
-                    log.warning("no task has finished for %.0f s:\n%s", waited, stacks())
+            self._bell.acquire(timeout=REPORT_AFTER_S)
+            if self._finished_tasks != seen:
+                seen, since = self._finished_tasks, perf_counter()
+            elif perf_counter() - since >= REPORT_AFTER_S:
+                waited, since = perf_counter() - since, perf_counter()
+                log.warning("no task has finished for %.0f s:\n%s", waited, stacks())
 
     def _take_alone(self) -> Flight | None:
         while True:
@@ -177,7 +248,7 @@ class Runner:
         if not flight.faults:
             return
         first = min(flight.faults, key=lambda f: f.place)
-        shard, record = self._where(first)
+        shard, record = self._where(first.block, first.row)
         raise SampleError(
             first.position, shard, record, first.stage, str(first.cause), len(flight.faults) - 1
         ) from first.cause
@@ -192,7 +263,7 @@ class Runner:
                     if task is not None or self._abandoned or self._failure:
                         break
                     # What this thread admitted may already be all there is to deliver.
-                    self._done.notify()
+                    self._ring()
                     full, start = self._line.full, perf_counter()
                     self._work.wait()
                     waited = perf_counter() - start
@@ -203,8 +274,12 @@ class Runner:
                 if task is None:
                     break
             self._run(task)
-        if self._abandoned:
-            self._clean_up_alone()
+        with self._lock:
+            self._alive -= 1
+            self._work.notify_all()
+            last = self._abandoned and self._alive == 0
+        if last:
+            self._free()
 
     def _pick(self) -> Task | None:
         try:
@@ -212,24 +287,10 @@ class Runner:
         except BaseException as e:
             if not self._threads and not isinstance(e, Exception):
                 raise
-            failure = StageFailed(f"admission of a batch failed: {type(e).__name__}: {e}")
-            failure.__cause__ = e
-            self._failure = self._failure or failure
+            self._failure = self._failure or _stage_failed("reading what a batch will cost", e)
             self._work.notify_all()
-            self._done.notify()
+            self._ring()
             return None
-
-    def _clean_up_alone(self) -> None:
-        with self._lock:
-            last = not self._stopped
-            self._stopped = True
-            self._work.notify_all()
-        if last:
-            me = threading.current_thread()
-            for thread in self._threads:
-                if thread is not me:
-                    thread.join(JOIN_S)
-            self._free()
 
     def _run(self, task: Task) -> None:
         try:
@@ -245,11 +306,11 @@ class Runner:
                 # The consumer's own interrupt, not the end of a thread.
                 raise
             with self._lock:
-                self._failure = self._failure or _failed(e, task)
+                self._failure = self._failure or self._failed(e, task)
         with self._lock:
             self._finished_tasks += 1
             self._work.notify_all()
-            self._done.notify()
+            self._ring()
 
     def _load(self, task: LoadTask) -> None:
         fetch, resident = self._stages.fetch, task.resident
@@ -292,20 +353,26 @@ class Runner:
             with self._board["device"].span() as span:
                 result = self._stages.device.run(sealed, flight.slot)
                 span.items = len(flight.ticket)
-        flight.slot = None
         with self._lock:
             self._line.sealed(flight, result)
 
+    def _failed(self, e: BaseException, task: Task) -> StageFailed:
+        """The exception to raise in the consumer for what ended a thread's task."""
+        match task:
+            case LoadTask():
+                shard, record = self._where(task.resident.key.block, 0)
+                what = f"fetch of shard {shard} (records from {record} on)"
+            case SliceTask():
+                what = f"decode of a part of step {task.pending.slice.ticket.step}"
+            case SealTask():
+                what = f"batch of step {task.flight.ticket.step}"
+        return _stage_failed(what, e)
 
-def _failed(e: BaseException, task: Task) -> BaseException:
-    """The exception to raise in the consumer for what ended a thread's task."""
-    match task:
-        case LoadTask():
-            what = f"fetch of block {task.resident.key.block}"
-        case SliceTask():
-            what = f"decode of a slice of step {task.pending.slice.ticket.step}"
-        case SealTask():
-            what = f"batch of step {task.flight.ticket.step}"
-    failure = StageFailed(f"{what} failed: {type(e).__name__}: {e}")
+
+def _stage_failed(what: str, e: BaseException) -> StageFailed:
+    failure = StageFailed(
+        f"{what} failed: {type(e).__name__}: {e}; this is no damage of a sample: mend the cause "
+        "and start a new iterator"
+    )
     failure.__cause__ = e
     return failure

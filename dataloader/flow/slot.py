@@ -52,8 +52,14 @@ class Slot:
     Args:
         arrays: by dense field, (n, *shape); threads write disjoint places of it.
         lists: by list field, n values, None until written.
+        expected: bytes charged for the lists beforehand, by estimate.
+        written: bytes that the lists hold so far.
+        grown: bytes charged for them beyond the estimate.
     """
 
     n: int
     arrays: dict[str, NDArray[Any]]
     lists: dict[str, list[Any]]
+    expected: int = 0
+    written: int = 0
+    grown: int = 0

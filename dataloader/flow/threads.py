@@ -17,8 +17,7 @@ def available_cpus() -> int:
     cpus = len(os.sched_getaffinity(0))
     try:
         quota, period = CPU_MAX.read_text().split()[:2]
-    except (OSError, ValueError):
+        share = cpus if quota == "max" else round(int(quota) / int(period))
+    except (OSError, ValueError, ZeroDivisionError):
         return cpus
-    if quota == "max":
-        return cpus
-    return max(1, min(cpus, round(int(quota) / int(period))))
+    return max(1, min(cpus, share))

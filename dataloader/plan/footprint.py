@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from forebay.dataloader.flow.ticket import SLICE_ROWS
 from forebay.dataloader.plan.epoch import PlanSettings
 from forebay.dataloader.plan.order import Int
 
 
-def resident_bytes(settings: PlanSettings, memory: Int, epoch: int) -> int:
-    """The most bytes of blocks that the epoch needs resident at one position.
+def resident_bytes(settings: PlanSettings, memory: Int, epoch: int, batch: int) -> int:
+    """The most bytes of blocks that the epoch needs resident for one batch.
 
-    Exact for orders that know each block's last position; for the full order the blocks of one
-    batch may all differ and none need stay, so the largest block stands for it.
+    That are the blocks of the batch, and those that it shares with later ones. In the full order
+    none need stay, so the largest blocks that one slice can touch stand for it.
 
     Args:
         memory: (blocks,) int64, bytes of each block in memory.
+        batch: samples a batch.
     """
     if not len(memory) or settings.total == 0:
         return 0
     uses = settings.order_of(epoch).uses()
     if uses is None:
-        return int(memory.max())
+        touched = min(batch, SLICE_ROWS.stop - 1, len(memory))
+        return int(np.sort(memory)[-touched:].sum())
     size = memory[uses.blocks]
-    positions = np.r_[uses.first, uses.last + 1]
+    steps = np.r_[uses.first // batch, uses.last // batch + 1]
     change = np.r_[size, -size]
-    # At one position a block leaves before the next one comes, so departures sort first.
-    order = np.lexsort((change, positions))
+    # A block that leaves with a step is gone before the next one's come, so departures sort first.
+    order = np.lexsort((change, steps))
     return int(np.cumsum(change[order]).max())

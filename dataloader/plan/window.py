@@ -21,6 +21,7 @@ from forebay.kernels.philox import derive_key
 
 WINDOW_BYTES = 64 * 10**6
 LANES = 48
+SPARE_TABLES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,8 @@ def window_shape(memory: Int, window_bytes: int = WINDOW_BYTES) -> WindowShape:
     if total <= window_bytes or count <= 1:
         return WindowShape(1, max(1, count))
     mean = total / count
-    lanes = next(
-        d for d in (48, 24, 16, 12, 8, 6, 4, 3, 2, 1) if d * mean <= window_bytes or d == 1
-    )
+    divisors = (d for d in range(LANES, 0, -1) if LANES % d == 0)
+    lanes = next(d for d in divisors if d * mean <= window_bytes or d == 1)
     return WindowShape(lanes, max(1, int(window_bytes / (lanes * mean))))
 
 
@@ -68,8 +68,8 @@ class Window:
         sizes = (total - lanes + shape.lanes - 1) // shape.lanes
         self._lane_start = np.r_[0, np.cumsum(np.maximum(sizes, 0))].astype(np.int64)
         self._windows = self._cut()
-        # A lane needs its present window's table and may ask once more for the one before.
-        self._tables: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
+        # Of each lane its present window's; places below EXACT fit 16 bits.
+        self._tables: OrderedDict[int, NDArray[np.uint16]] = OrderedDict()
 
     def locate(self, positions: Int) -> tuple[Int, Int]:
         lane, step = positions % self._shape.lanes, positions // self._shape.lanes
@@ -120,12 +120,12 @@ class Window:
             return permute(size, key, offset)
         table = self._tables.get(window)
         if table is None:
-            table = self._tables[window] = permutation(size, key)
-            while len(self._tables) > 2 * self._shape.lanes:
+            table = self._tables[window] = permutation(size, key).astype(np.uint16)
+            while len(self._tables) > self._shape.lanes + SPARE_TABLES:
                 self._tables.popitem(last=False)
         else:
             self._tables.move_to_end(window)
-        return table[offset]
+        return table[offset].astype(np.int64)
 
 
 def _joined(block: Int, first: Int, last: Int) -> Uses:

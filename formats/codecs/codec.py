@@ -26,6 +26,14 @@ class Codec(Protocol):
         """The compressed bytes; the same for the same data and configuration."""
         ...
 
+    def raw_size(self, data: memoryview) -> int:
+        """The raw size that compressed bytes claim; nothing is allocated for it.
+
+        Raises:
+            ValueError: they claim none.
+        """
+        ...
+
     def decompress_into(self, data: memoryview, out: NDArray[Any]) -> None:
         """Fills `out` ((n,) uint8, exactly the raw size) from compressed bytes.
 

@@ -20,6 +20,9 @@ class NoCodec:
     def compress(self, data: bytes | memoryview) -> bytes:
         return bytes(data)
 
+    def raw_size(self, data: memoryview) -> int:
+        return len(data)
+
     def decompress_into(self, data: memoryview, out: NDArray[Any]) -> None:
         if len(data) != out.size:
             raise ValueError(f"have {len(data)} bytes where {out.size} were expected")

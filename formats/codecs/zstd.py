@@ -50,16 +50,25 @@ class ZstdCodec:
             self._local.compressor = compressor
         return bytes(compressor.compress(data))
 
+    def raw_size(self, data: memoryview) -> int:
+        try:
+            size = zstandard.frame_content_size(data)
+        except zstandard.ZstdError as e:
+            raise ValueError(f"not a whole zstd frame: {e}") from e
+        if size < 0:
+            raise ValueError("the zstd frame does not say its content size")
+        return int(size)
+
     def decompress_into(self, data: memoryview, out: NDArray[Any]) -> None:
         decompressor = getattr(self._local, "decompressor", None)
         if decompressor is None:
             decompressor = zstandard.ZstdDecompressor(dict_data=self._dict())
             self._local.decompressor = decompressor
+        # Checked before allocation: a damaged frame may claim any size.
+        size = self.raw_size(data)
+        if size != out.size:
+            raise ValueError(f"frame holds {size} bytes where {out.size} were expected")
         try:
-            size = zstandard.frame_content_size(data)
-            # Checked before allocation: a damaged frame may claim any size.
-            if size != out.size:
-                raise ValueError(f"frame holds {size} bytes where {out.size} were expected")
             raw = decompressor.decompress(data, max_output_size=out.size)
         except zstandard.ZstdError as e:
             raise ValueError(f"not a whole zstd frame: {e}") from e

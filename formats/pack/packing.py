@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.formats.commit import commit
-from forebay.formats.errors import ForebayError, StorageError, UnfinishedDataset
+from forebay.formats.errors import (
+    DatasetError,
+    ForebayError,
+    SourceError,
+    StorageError,
+    UnfinishedDataset,
+)
 from forebay.formats.pack.journal import DoneShard, note
 from forebay.formats.pack.pool import write_all
 from forebay.formats.pack.report import PackReport, Progress
@@ -20,7 +26,7 @@ from forebay.formats.pack.target import Target, check_apart, target_of
 from forebay.formats.pack.trained import Trained, train
 from forebay.formats.pack.work_folder import Plan, WorkFolder
 from forebay.formats.sources.detect import detect
-from forebay.formats.sources.source import Cut, CutRequest, Rejected, Source
+from forebay.formats.sources.source import Cut, CutRequest, Rejected, Source, nothing_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,9 +77,11 @@ def pack(
     same call goes on.
 
     Raises:
-        SourceError: the inputs cannot be packed; nothing is left behind.
+        SourceError: the inputs cannot be packed. Nothing is left behind, unless shards were
+            finished already: those are kept, and the message says so.
         SchemaError: they do not fit together, or not the dataset appended to; likewise.
-        DatasetError: the destination cannot be written to.
+        StorageError: an input cannot be read for now, or a file not be written.
+        DatasetError: the destination cannot be written to, or another writer came first.
         UnfinishedDataset: the destination holds an unfinished pack of other inputs or options, or
             a worker died.
         OSError: a file cannot be written.
@@ -97,8 +105,15 @@ def pack(
             one = _Pack(source, target, options, running, work, order, dict(done), len(done))
             manifest = one.run()
         except (StorageError, UnfinishedDataset):
+            # What there is may still be of use once the store works again.
             raise
-        except ForebayError:
+        except DatasetError:
+            # What is finished has names and a parent that no longer fit.
+            work.remove()
+            raise
+        except ForebayError as e:
+            if work.has_records():
+                raise work.going_on(e) from e
             work.remove()
             raise
         report = one.report(manifest, time.monotonic() - started)
@@ -143,8 +158,6 @@ class _Pack:
     counts: Path = field(init=False)
 
     def run(self) -> Manifest:
-        if self.target.committed and self.target.manifest is not None:
-            return self.target.manifest
         seed = self.options.seed if self.order == "shuffled" else None
         request = CutRequest(self.options.shard_bytes, seed, self.work.path)
         self.cut = cut = self.source.cut(request)
@@ -177,6 +190,9 @@ class _Pack:
         return self._commit(writing, trained, len(cut.jobs))
 
     def _commit(self, writing: Writing, trained: Trained, shards: int) -> Manifest:
+        if self.total[0] and not any(d.entry.records for d in self.done.values()):
+            bad = [r for n in sorted(self.done) for r in self.done[n].rejected]
+            raise SourceError(nothing_left(bad))
         staged = [(self.work.path / self.done[n].folder, self.done[n].entry) for n in range(shards)]
         return commit(
             self.target.folder,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from forebay.formats.codecs.codec import canonical
 from forebay.formats.commit import check_same_schema, existing, shard_stem
+from forebay.formats.destination import check_empty, check_taken_over
 from forebay.formats.errors import DatasetError, SourceError
 from forebay.formats.opened import read_dictionaries
 from forebay.formats.pack.work_folder import Plan, read_plan
-from forebay.formats.staging import PACK, PREFIX, sweep
+from forebay.formats.staging import PACK, sweep
 from forebay.formats.storage.local import LocalSource
 
 if TYPE_CHECKING:
-    from forebay.formats.destination import WriteOptions
     from forebay.formats.manifest import Manifest
     from forebay.formats.pack.options import PackOptions
     from forebay.formats.record import Schema
@@ -41,11 +40,6 @@ class Target:
     format: str
     codec: str
     trains: bool
-
-    @property
-    def committed(self) -> bool:
-        """Whether a stopped run of the same pack had made the dataset already."""
-        return self.manifest is not None and self.manifest.last.number == self.generation
 
     @property
     def parent(self) -> Manifest | None:
@@ -85,12 +79,14 @@ def target_of(folder: Path, source: Source, options: PackOptions, restart: bool)
         sweep(folder)
         manifest = existing(folder)
     if manifest is None:
-        if plan is None:
-            _check_empty(folder, restart)
+        known = restart and (folder / PACK).is_dir()
+        if plan is None and folder.is_dir() and not known:
+            check_empty(folder, PACK)
         return _new(folder, None, source, options)
     base: Manifest | None = manifest
     if _is_of(plan, manifest):
-        # Stopped between its commit and the removal of its work folder.
+        # Stopped between its commit and the removal of its work folder; or another writer came
+        # first. The commit tells the two apart, by fingerprint.
         last = manifest.last.number
         base = manifest.at(last - 1) if last > 1 else None
     elif not options.write.append:
@@ -100,7 +96,7 @@ def target_of(folder: Path, source: Source, options: PackOptions, restart: bool)
         )
     if base is None:
         return _new(folder, manifest, source, options)
-    _check_taken_over(folder, base, options.write)
+    check_taken_over(folder, base, options.write)
     return Target(folder, manifest, base.last.number + 1, base.format, base.codec, False)
 
 
@@ -108,20 +104,6 @@ def _new(folder: Path, manifest: Manifest | None, source: Source, options: PackO
     format, codec = _settled(source, options)
     trains = format == "recordio" and codec != canonical({"id": "none"})
     return Target(folder, manifest, 1, format, codec, trains)
-
-
-def _check_taken_over(folder: Path, base: Manifest, options: WriteOptions) -> None:
-    codec = json.loads(base.codec)
-    for name, asked, have in (
-        ("format", options.format, base.format),
-        ("codec", options.codec, codec["id"]),
-        ("level", options.level, codec.get("level")),
-    ):
-        if asked is not None and asked != have:
-            raise DatasetError(
-                f"cannot append with {name} {asked} to {folder}, whose {name} is {have}: "
-                f"leave {name} out, or write a dataset of its own"
-            )
 
 
 def _is_of(plan: Plan | None, manifest: Manifest) -> bool:
@@ -139,17 +121,6 @@ def _settled(source: Source, options: PackOptions) -> tuple[str, str]:
         return format, canonical({"id": "none"})
     level = 3 if options.write.level is None else options.write.level
     return format, canonical({"id": "zstd", "level": level})
-
-
-def _check_empty(folder: Path, restart: bool) -> None:
-    names = sorted(os.listdir(folder)) if folder.is_dir() else []
-    others = [n for n in names if n != PACK and not n.startswith(PREFIX)]
-    if others and not (restart and PACK in names):
-        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-        raise DatasetError(
-            f"{folder} is not empty and not a dataset: it holds {others[0]!r}{more}; "
-            "give the path of an empty or new folder"
-        )
 
 
 def check_apart(src: Path, dst: Path) -> None:

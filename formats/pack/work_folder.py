@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay.formats.commit import DICTIONARY, existing, table_name
-from forebay.formats.errors import UnfinishedDataset
+from forebay.formats.errors import ForebayError, ShardError, UnfinishedDataset
 from forebay.formats.pack.journal import DoneShard, noted
 from forebay.formats.staging import PACK
 from forebay.formats.storage.publish import sync_folder, write_atomic
@@ -144,6 +144,21 @@ class WorkFolder:
             if generation == 0:
                 (self.folder / DICTIONARY).unlink(missing_ok=True)
         self._clear()
+
+    def has_records(self) -> bool:
+        """Whether a shard with records is finished, here or where a commit moved it."""
+        return any(d.entry.records and self._whole(d) for d in noted(self.path).values())
+
+    def going_on(self, error: ForebayError) -> ForebayError:
+        """The same error, saying that finished shards are kept."""
+        kept = (
+            f"the shards finished so far are kept in {self.path}: the same command goes on after "
+            "them, --restart begins anew"
+        )
+        if isinstance(error, ShardError):
+            place = {name: getattr(error, name) for name in ("shard", "offset", "block", "record")}
+            return type(error)(f"{error.what}; {kept}", **place)
+        return type(error)(f"{error}; {kept}")
 
     def remove(self) -> None:
         """Removes the work folder; and the dataset's, if it was made for this and is empty."""

@@ -14,7 +14,7 @@ from forebay.formats.errors import LimitExceeded, MalformedShard
 from forebay.formats.parquet.chunks import Reads, fetch, paths_of, plan_reads
 from forebay.formats.parquet.columns import UnfitValuesError, column_of
 from forebay.formats.parquet.faults import decoding
-from forebay.formats.parquet.footer_cache import LIMIT_BYTES, FooterCache
+from forebay.formats.parquet.footer_cache import FooterCache
 from forebay.formats.parquet.memory import resident_bytes, working_bytes
 from forebay.formats.parquet.metadata import BYTE_ARRAY
 from forebay.formats.parquet.own import owned
@@ -48,9 +48,14 @@ class ParquetReader:
         self.schema = schema
         self._footers = FooterCache()
 
-    def overhead(self, beside: int) -> int:
-        """The most bytes of footers kept; parsed they take about ten times their bytes."""
-        return min(LIMIT_BYTES, 10 * beside)
+    def overhead(self, beside: int, limit: int) -> int:
+        """The most bytes of footers kept, to which this also bounds them from now on.
+
+        Parsed they take about ten times their bytes.
+        """
+        bound = min(10 * beside, limit)
+        self._footers.bound(bound)
+        return bound
 
     def cost(
         self, shard: ShardEntry, block: int, columns: Schema, rows: NDArray[np.int64] | None = None

@@ -11,9 +11,9 @@ from forebay.formats.errors import SchemaError
 from forebay.formats.recordio.gather import Bytes, Offsets, take_fixed
 from forebay.formats.recordio.layout import (
     Records,
-    RowError,
     fixed_column,
     ragged_column,
+    refuse,
     var_column,
 )
 
@@ -99,22 +99,22 @@ class FieldsLayout:
         self, data: Bytes, starts: Offsets, lengths: Offsets
     ) -> tuple[list[Offsets], list[Offsets]]:
         """Where each variable field's values lie, once every record is known to be whole."""
-        short = lengths < self._prefix
-        if short.any():
-            row = int(np.argmax(short))
-            raise RowError(
-                row,
+        refuse(
+            lengths < self._prefix,
+            lambda row: (
                 f"the record has {lengths[row]} bytes, fewer than the {self._prefix} "
-                "with which every record of this schema begins",
-            )
+                "with which every record of this schema begins"
+            ),
+        )
         count = len(self._var)
         sizes = take_fixed(data, starts + self._lengths_at, 4 * count, _U32).astype(np.int64)
         total = self._prefix + sizes.sum(axis=1) if count else np.full_like(lengths, self._prefix)
-        if (total != lengths).any():
-            row = int(np.argmax(total != lengths))
-            raise RowError(
-                row, f"the record has {lengths[row]} bytes where its fields add up to {total[row]}"
-            )
+        refuse(
+            total != lengths,
+            lambda row: (
+                f"the record has {lengths[row]} bytes where its fields add up to {total[row]}"
+            ),
+        )
         at = starts + self._prefix
         value_starts, value_lengths = [], []
         for i in range(count):

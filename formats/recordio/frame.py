@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.formats.recordio.gather import Bytes, Offsets, starts_of
-from forebay.formats.recordio.layout import Records, RowError
+from forebay.formats.recordio.layout import Records
 from forebay.kernels.align import aligned_empty
 
 if TYPE_CHECKING:
@@ -90,50 +90,59 @@ def _parts(body: Bytes, cuts: list[int]) -> list[Bytes]:
     return pieces
 
 
-def payloads_of(data: Bytes, starts: Offsets, lengths: Offsets) -> tuple[Offsets, Offsets]:
-    """Where the payloads of framed records lie: (starts, lengths) in `data`.
+def payloads_of(
+    data: Bytes, starts: Offsets, lengths: Offsets
+) -> tuple[Offsets, Offsets, dict[int, str]]:
+    """Where the payloads of framed records lie: (starts, lengths) in `data`, and what is wrong.
 
     Records of several parts are joined in place, so `data` must be the caller's own and each record
     be named once. Starts and lengths are multiples of 4 inside `data`, lengths at least 8.
 
-    Raises:
-        RowError: a record is not framed as its length says.
+    Returns:
+        The third: of each row that is not framed as its length says, why; its length is 0.
     """
     words: NDArray[np.uint32] = data[: len(data) & ~3].view(_WORD)
     magics = words[starts // 4]
-    if (magics != MAGIC).any():
-        row = int(np.argmax(magics != MAGIC))
-        raise RowError(
-            row, f"a record begins with {magics[row]:#010x} where the magic {MAGIC:#x} belongs"
-        )
+    wrong: dict[int, str] = {
+        row: f"a record begins with {magics[row]:#010x} where the magic {MAGIC:#x} belongs"
+        for row in np.flatnonzero(magics != MAGIC).tolist()
+    }
     lrec = words[starts // 4 + 1].astype(np.int64)
     cflag, sizes = lrec >> 29, lrec & MAX_PAYLOAD
-    wrong = (cflag == WHOLE) & (PART_HEADER + ((sizes + 3) & ~3) != lengths)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise RowError(
-            row, f"its header says {sizes[row]} bytes, which do not fill a frame of {lengths[row]}"
-        )
+    unfilled = (cflag == WHOLE) & (PART_HEADER + ((sizes + 3) & ~3) != lengths)
+    for row in np.flatnonzero(unfilled).tolist():
+        what = f"its header says {sizes[row]} bytes, which do not fill a frame of {lengths[row]}"
+        wrong.setdefault(row, what)
     for row in np.flatnonzero(cflag != WHOLE).tolist():
-        sizes[row] = _join(data, int(starts[row]), int(lengths[row]), row)
-    return starts + PART_HEADER, sizes
+        if row in wrong:
+            continue
+        try:
+            sizes[row] = _join(data, int(starts[row]), int(lengths[row]))
+        except _BadPart as e:
+            wrong[row] = str(e)
+    sizes[list(wrong)] = 0
+    return starts + PART_HEADER, sizes, wrong
 
 
-def _join(data: Bytes, start: int, length: int, row: int) -> int:
+class _BadPart(ValueError):
+    """A record of several parts is not framed as it must be."""
+
+
+def _join(data: Bytes, start: int, length: int) -> int:
     """Moves the parts of one record together behind its first header; the payload's length."""
     at, stop = start, start + length
     out = start + PART_HEADER
     expected: tuple[int, ...] = (FIRST,)
     while True:
         if stop - at < PART_HEADER:
-            raise RowError(row, "the record ends before its last part")
+            raise _BadPart("the record ends before its last part")
         magic, lrec = (int(w) for w in data[at : at + PART_HEADER].view(_WORD))
         cflag, size = lrec >> 29, lrec & MAX_PAYLOAD
         problem = part_problem(magic, cflag, size, expected)
         if problem:
-            raise RowError(row, problem)
+            raise _BadPart(problem)
         if padded(size) > stop - at - PART_HEADER:
-            raise RowError(row, f"a part of {size} bytes reaches beyond its record")
+            raise _BadPart(f"a part of {size} bytes reaches beyond its record")
         if cflag != FIRST:
             data[out : out + 4] = _MAGIC_ARRAY
             out += 4
@@ -144,7 +153,7 @@ def _join(data: Bytes, start: int, length: int, row: int) -> int:
             break
         expected = (MIDDLE, LAST)
     if at != stop:
-        raise RowError(row, f"{stop - at} bytes follow the record's last part")
+        raise _BadPart(f"{stop - at} bytes follow the record's last part")
     return out - start - PART_HEADER
 
 

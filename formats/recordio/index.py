@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 INDEX_VERSION = 1
 VERSION_KEY = b"forebay.recordio.index"
 
+_STEP = 1 << 16
+_FRAME_BYTES = 4096  # more than Arrow's own framing of so few columns takes
+
 _COLUMNS = (("offset", pa.uint64()), ("length", pa.uint32()))
 _CHECKED = (*_COLUMNS, ("crc32c", pa.uint32()), ("raw_length", pa.uint32()))
 
@@ -49,8 +52,8 @@ class ShardIndex:
     """
 
     offset: NDArray[np.int64]
-    length: NDArray[np.int64]
-    raw_length: NDArray[np.int64]
+    length: NDArray[np.uint32]
+    raw_length: NDArray[np.uint32]
     crc32c: NDArray[np.uint32] | None
     images: Mapping[str, ImageSizes] = field(default_factory=dict)
     nbytes: int = 0
@@ -92,6 +95,8 @@ def decode_index(
 ) -> ShardIndex:
     """The index that `encode_index` wrote; its arrays may view `data`, whose CRC has been checked.
 
+    Without images that are asked for it keeps about 20 bytes a record alive.
+
     Args:
         data: (n,) uint8, the whole file.
         shard: its name, for messages.
@@ -109,17 +114,18 @@ def decode_index(
                 raise _malformed(shard, f"has {reader.num_record_batches} record batches, not 1")
             batch = reader.get_batch(0)
         batch.validate(full=True)
-        offset, length, crc32c, raw_length = (_numbers(batch, *c, shard) for c in _CHECKED)
+        columns = [_numbers(batch, *c, shard) for c in _CHECKED]
     except (pa.ArrowException, KeyError, OSError) as e:
         raise _malformed(shard, f"is not readable as Arrow IPC: {e}") from e
-    index = ShardIndex(
-        offset=offset.astype(np.int64),
-        length=length.astype(np.int64),
-        raw_length=raw_length.astype(np.int64),
-        crc32c=crc32c,
-        images={f.name: _sizes(batch, f.name, shard) for f in schema if f.kind == "image"},
-        nbytes=data.nbytes + 24 * len(offset),
-    )
+    images = {f.name: _sizes(batch, f.name, shard) for f in schema if f.kind == "image"}
+    needed, held = sum(c.nbytes for c in columns), data.nbytes
+    if needed > held:
+        raise _malformed(shard, "is compressed, which the format forbids")
+    if not images and held > needed + needed // 4 + _FRAME_BYTES:
+        # What else is in the file would stay in memory as long as these views of it.
+        columns, held = [c.copy() for c in columns], needed
+    offset, length, crc32c, raw_length = columns
+    index = ShardIndex(offset.view(np.int64), length, raw_length, crc32c, images, held)
     _check_extents(index, shard, shard_bytes)
     return index
 
@@ -182,19 +188,23 @@ def _sizes(batch: Any, name: str, shard: str) -> ImageSizes:
 
 def _check_extents(index: ShardIndex, shard: str, shard_bytes: int) -> None:
     """Records must lie one behind the other and fill the shard."""
-    lengths = index.length
-    ends = np.cumsum(lengths)
-    last = int(ends[-1]) if len(ends) else 0
-    if last != shard_bytes or (index.offset != ends - lengths).any():
+    last, gaps = 0, False
+    for first in range(0, len(index), _STEP):
+        part = slice(first, first + _STEP)
+        lengths = index.length[part].astype(np.int64)
+        ends = last + np.cumsum(lengths)
+        gaps |= bool((index.offset[part] != ends - lengths).any())
+        last = int(ends[-1])
+        if (
+            (lengths % 4).any()
+            or (lengths < PART_HEADER).any()
+            or (index.raw_length[part] > MAX_PAYLOAD).any()
+        ):
+            raise _malformed(shard, "has a record of a size that the format forbids")
+    if gaps or last != shard_bytes:
         raise _malformed(
             shard, f"places records up to byte {last} of a shard of {shard_bytes}, or leaves gaps"
         )
-    if (
-        (lengths % 4).any()
-        or (lengths < PART_HEADER).any()
-        or (index.raw_length > MAX_PAYLOAD).any()
-    ):
-        raise _malformed(shard, "has a record of a size that the format forbids")
 
 
 def _malformed(shard: str, what: str) -> MalformedShard:

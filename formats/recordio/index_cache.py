@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+import time
+from collections import deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forebay.formats.errors import ChecksumMismatch, ManifestError, TruncatedShard
+from forebay.formats.lru import Lru
+from forebay.formats.record import Schema
 from forebay.formats.recordio.index import ShardIndex, decode_index
+from forebay.formats.shard import ReadTally
 from forebay.kernels.align import aligned_empty
 from forebay.kernels.crc import crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forebay.formats.record import Schema
-    from forebay.formats.shard import FileCheck, ReadTally, ShardEntry
+    from forebay.formats.shard import FileCheck, ShardEntry
     from forebay.formats.storage.source import ByteSource
 
-INDEX_CACHE_BYTES = 16_000_000
+INDEX_CACHE_BYTES = 256_000_000
+"""About 12 million records at 20 bytes each."""
 
 
 class IndexCache:
-    """The least recently used indexes go first; the one in use always stays.
+    """The least recently used indexes go first; the one last loaded always stays.
 
-    Safe to call from several threads (two may load one index at once); picklable, without what
-    it has loaded.
+    For threads and forks see `Lru`; picklable, without what it has loaded. The sizes of images are
+    left out: nothing that reads rows needs them.
 
     Args:
         known: indexes of foreign shards by file name, kept for good: nothing to load them from.
@@ -36,61 +39,63 @@ class IndexCache:
     def __init__(
         self,
         source: ByteSource,
-        schema: Schema,
         known: Mapping[str, ShardIndex],
         limit: int = INDEX_CACHE_BYTES,
     ) -> None:
         self._source = source
-        self._schema = schema
         self._known = dict(known)
-        self._limit = limit
-        self._reset()
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("_source", "_schema", "_known", "_limit")
-        return {name: getattr(self, name) for name in kept}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._reset()
+        self._loaded: Lru[ShardIndex] = Lru(limit, keep_newest=True)
+        # A deque needs no lock, which a fork could leave held.
+        self._owed: deque[ReadTally] = deque()
 
     @property
     def nbytes(self) -> int:
         """Bytes that the loaded indexes keep alive."""
-        return self._nbytes
+        return self._loaded.nbytes
 
-    def get(self, shard: ShardEntry, tally: ReadTally) -> ShardIndex:
+    def bound(self, limit: int) -> None:
+        """Keeps at most so many bytes from now on, or one index."""
+        self._loaded.bound(limit)
+
+    def get(self, shard: ShardEntry, tally: ReadTally | None) -> ShardIndex:
         """The index of a shard, its own CRC checked.
+
+        Args:
+            tally: what loading cost is added to it, and whatever calls without one still owe.
 
         Raises:
             ShardError: the index is damaged, or does not fit the shard.
             ManifestError: the shard table names no index.
         """
+        if tally is not None:
+            self._settle(tally)
         if shard.file in self._known:
             return self._known[shard.file]
-        if shard.index is None:
+        check = shard.index
+        if check is None:
             raise ManifestError(
                 f"the shard table names no index for {shard.file}; open the folder again, "
                 "or write the dataset again"
             )
-        with self._lock:
-            found = self._loaded.get(shard.file)
-            if found is not None:
-                self._loaded.move_to_end(shard.file)
-                return found
-        loaded = self._load(shard, shard.index, tally)
-        with self._lock:
-            if shard.file not in self._loaded:
-                self._loaded[shard.file] = loaded
-                self._nbytes += loaded.nbytes
-            while self._nbytes > self._limit and len(self._loaded) > 1:
-                self._nbytes -= self._loaded.popitem(last=False)[1].nbytes
-        return loaded
+        own = ReadTally()
+        try:
+            return self._loaded.get(shard.file, lambda: self._load(shard, check, own))
+        finally:
+            if own.requests:
+                self._owed.append(own)
+            if tally is not None:
+                self._settle(tally)
 
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._loaded: OrderedDict[str, ShardIndex] = OrderedDict()
-        self._nbytes = 0
+    def _settle(self, tally: ReadTally) -> None:
+        while self._owed:
+            try:
+                own = self._owed.popleft()
+            except IndexError:  # another thread was faster
+                return
+            tally.bytes += own.bytes
+            tally.requests += own.requests
+            tally.read_s += own.read_s
+            tally.check_s += own.check_s
 
     def _load(self, shard: ShardEntry, check: FileCheck, tally: ReadTally) -> ShardIndex:
         # The size comes from the shard table; a file that is shorter must not cause the allocation.
@@ -103,9 +108,12 @@ class IndexCache:
                 offset=have,
             )
         data = aligned_empty(check.bytes)
+        began = time.perf_counter()
         self._source.read_into(check.file, [0], [data.data])
         tally.bytes += check.bytes
         tally.requests += 1
+        read = time.perf_counter()
+        tally.read_s += read - began
         found = crc32c(data.data)
         if found != check.crc32c:
             raise ChecksumMismatch(
@@ -115,7 +123,8 @@ class IndexCache:
                 shard=check.file,
                 offset=0,
             )
-        index = decode_index(data, shard.file, shard.bytes, self._schema)
+        index = decode_index(data, shard.file, shard.bytes, Schema(()))
+        tally.check_s += time.perf_counter() - read
         if len(index) != shard.records or shard.records != int(np.sum(shard.block_rows)):
             raise ManifestError(
                 f"shard {shard.file} has {len(index)} records by its index, {shard.records} by the "

@@ -11,9 +11,9 @@ from forebay.formats.errors import SchemaError
 from forebay.formats.recordio.gather import Bytes, Offsets, take_fixed
 from forebay.formats.recordio.layout import (
     Records,
-    RowError,
     fixed_column,
     ragged_column,
+    refuse,
     var_column,
 )
 
@@ -85,25 +85,23 @@ class ImageLayout:
 
     def _flags(self, data: Bytes, starts: Offsets, lengths: Offsets) -> Offsets:
         """(rows,) further labels of each record, once its header is known to be whole."""
-        short = lengths < IRHEADER.itemsize
-        if short.any():
-            row = int(np.argmax(short))
-            raise RowError(
-                row,
+        refuse(
+            lengths < IRHEADER.itemsize,
+            lambda row: (
                 f"the record has {lengths[row]} bytes, fewer than the {IRHEADER.itemsize} "
-                "of an image header",
-            )
+                "of an image header"
+            ),
+        )
         flags: Offsets = take_fixed(data, starts, 4, _U32)[:, 0].astype(np.int64)
         label = self._label
         wanted = flags if label.kind == "ragged" else np.full_like(flags, sum(label.shape))
-        bad = (flags != wanted) | (IRHEADER.itemsize + 4 * flags > lengths)
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise RowError(
-                row,
+        refuse(
+            (flags != wanted) | (IRHEADER.itemsize + 4 * flags > lengths),
+            lambda row: (
                 f"the image header counts {flags[row]} further labels in a record of "
-                f"{lengths[row]} bytes, where field {label.name!r} is {label.spec}",
-            )
+                f"{lengths[row]} bytes, where field {label.name!r} is {label.spec}"
+            ),
+        )
         return flags
 
 
@@ -113,6 +111,4 @@ def _check_whole(labels: NDArray[np.float32], field: Field) -> None:
     low, high = max(limits.min, -LABEL_LIMIT), min(limits.max, LABEL_LIMIT)
     # A NaN fails every comparison, so it is refused too.
     good = (labels >= low) & (labels <= high) & (labels == np.trunc(labels))
-    if not good.all():
-        row = int(np.argmin(good))
-        raise RowError(row, f"label {labels[row]} where field {field.name!r} is {field.spec}")
+    refuse(~good, lambda row: f"label {labels[row]} where field {field.name!r} is {field.spec}")

@@ -20,16 +20,29 @@ from forebay.formats.recordio.gather import Bytes, Offsets, copy_runs, windows
 from forebay.kernels.align import aligned_empty
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
     from forebay.formats.record import Field, Schema
 
 
-class RowError(ValueError):
-    """Row `row` of what was parsed is not what the format allows; says what was wrong."""
+class RowErrors(ValueError):
+    """Rows of what was parsed are not what the format allows.
 
-    def __init__(self, row: int, what: str) -> None:
-        self.row = row
-        self.what = what
-        super().__init__(row, what)
+    Args:
+        rows: every row that one check found, counted from the first parsed, and what was wrong.
+    """
+
+    def __init__(self, rows: Mapping[int, str]) -> None:
+        self.rows = rows
+        super().__init__(rows)
+
+
+def refuse(bad: NDArray[np.bool_], what: Callable[[int], str]) -> None:
+    """Raises RowErrors where any row is `bad`; `what` says of a row what is wrong with it."""
+    if bad.any():
+        raise RowErrors({row: what(row) for row in np.flatnonzero(bad).tolist()})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +95,7 @@ class Layout(Protocol):
         """The columns asked for, of the records that lie in `data`; variable ones are views of it.
 
         Raises:
-            RowError: a record is not in this layout.
+            RowErrors: records are not in this layout.
         """
         ...
 
@@ -131,16 +144,16 @@ def ragged_column(
     """A ragged column of its own memory, from values that lie anywhere in `data`.
 
     Raises:
-        RowError: a value is not a whole number of elements.
+        RowErrors: values are not a whole number of elements.
     """
     size = field.element.itemsize
-    if (lengths % size).any():
-        row = int(np.argmax(lengths % size != 0))
-        raise RowError(
-            row,
+    refuse(
+        lengths % size != 0,
+        lambda row: (
             f"field {field.name!r} has {lengths[row]} bytes, no multiple of the {size} "
-            f"of a {field.dtype}; write the dataset again",
-        )
+            f"of a {field.dtype}"
+        ),
+    )
     stops = np.cumsum(lengths)
     out = aligned_empty(int(stops[-1]) if len(stops) else 0)
     copy_runs(data, starts, out, stops - lengths, lengths)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,61 +10,26 @@ import numpy as np
 from forebay.formats.codecs.codec import Codec, codec_of
 from forebay.formats.codecs.none import NoCodec
 from forebay.formats.column import Block, Column, VarColumn
-from forebay.formats.errors import ChecksumMismatch, MalformedShard, ManifestError
+from forebay.formats.errors import ManifestError
+from forebay.formats.recordio.damage import Damage
 from forebay.formats.recordio.frame import payloads_of
-from forebay.formats.recordio.gather import Bytes, Offsets, starts_of
-from forebay.formats.recordio.index_cache import INDEX_CACHE_BYTES, IndexCache
-from forebay.formats.recordio.layout import RowError
+from forebay.formats.recordio.index_cache import IndexCache
 from forebay.formats.recordio.profile import Extent, foreign_layout_of, layout_of, memory_of
 from forebay.formats.recordio.selection import numbers_of, reads_of
+from forebay.formats.recordio.spans import Spans, decompressed, parsed_of
 from forebay.formats.shard import ReadTally, ShardEntry
 from forebay.kernels.align import aligned_empty
 from forebay.kernels.crc import crc32c_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from forebay.formats.record import Schema
+    from forebay.formats.recordio.gather import Bytes
     from forebay.formats.recordio.index import ShardIndex
     from forebay.formats.storage.source import ByteSource
-
-
-_REMEDY = "restore the file from its source or write the dataset again"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fetched:
-    """Where each of the framed records that were read lies in `data`."""
-
-    data: Bytes
-    starts: Offsets
-    lengths: Offsets
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Place:
-    """What is being read, for messages."""
-
-    shard: ShardEntry
-    block: int
-    index: ShardIndex
-
-    @contextmanager
-    def of(self, numbers: Offsets) -> Iterator[None]:
-        """Turns what is wrong with row i into what is wrong with record `numbers[i]`."""
-        try:
-            yield
-        except RowError as e:
-            number = int(numbers[e.row])
-            raise MalformedShard(
-                f"{e.what}; {_REMEDY}",
-                shard=self.shard.file,
-                block=self.block,
-                record=number,
-                offset=int(self.index.offset[number]),
-            ) from e
 
 
 class RecordIOReader:
@@ -91,16 +54,23 @@ class RecordIOReader:
         self._schema = schema
         self._dictionaries = dict(dictionaries)
         self._codecs: dict[str, Codec] = {}
-        self._indexes = IndexCache(source, schema, indexes or {})
+        self._indexes = IndexCache(source, indexes or {})
 
-    def overhead(self, beside: int) -> int:
-        """The most bytes of indexes kept; in memory their numbers are up to twice as wide."""
-        return min(INDEX_CACHE_BYTES, 2 * beside)
+    def overhead(self, beside: int, limit: int) -> int:
+        """The most bytes of indexes kept, to which this also bounds them from now on.
+
+        An index that is larger by itself is kept alone.
+        """
+        bound = min(2 * beside, limit)
+        self._indexes.bound(bound)
+        return bound
 
     def cost(
         self, shard: ShardEntry, block: int, columns: Schema, rows: NDArray[np.int64] | None = None
     ) -> tuple[int, int]:
         """(bytes at rest, bytes in memory) of a read; with `rows` it may load the shard's index.
+
+        What loading it took is added to the tally of the next read.
 
         Raises:
             ShardError: the index is damaged.
@@ -109,15 +79,17 @@ class RecordIOReader:
             return int(shard.block_bytes[block]), int(shard.block_memory[block])
         if not len(rows):
             return 0, 0
-        index = self._indexes.get(shard, ReadTally())
-        numbers = np.unique(numbers_of(shard, block, rows))
+        index = self._indexes.get(shard, None)
+        asked = numbers_of(shard, block, rows)
+        numbers = np.unique(asked)
         rest = sum(length for _, length, _ in reads_of(index, numbers))
         raw = index.raw_length[numbers]
-        extent = Extent(len(rows), rest, int(raw.sum()), int(raw.max()))
-        if any(f.kind == "ragged" for f in columns):
-            # A row asked for twice has its ragged values twice.
-            asked = int(index.raw_length[numbers_of(shard, block, rows)].sum())
-            extent = Extent(len(rows), rest, asked, int(raw.max()))
+        # A row asked for twice has its ragged values twice.
+        ragged = any(f.kind == "ragged" for f in columns)
+        whole = int((index.raw_length[asked] if ragged else raw).sum())
+        # `read` refuses what the index says beyond the block's own memory.
+        most = int(shard.block_memory[block]) * (len(asked) if ragged else 1)
+        extent = Extent(len(rows), rest, min(whole, most), min(int(raw.max()), most))
         return rest, memory_of(extent, columns, not isinstance(self._codec(shard), NoCodec))
 
     def read(
@@ -130,38 +102,37 @@ class RecordIOReader:
     ) -> Block:
         """One block, or some of its rows; the columns view buffers of the block's own.
 
+        Records that are not as they were written, or not what the format allows, are listed in the
+        block's `damaged`, by their place among the rows returned.
+
         Raises:
-            ChecksumMismatch: a record, or the index, is not as it was written.
-            MalformedShard: a record's bytes are not what the format allows.
+            ChecksumMismatch: the index is not as it was written.
+            MalformedShard: the index is not what the format allows, or disagrees with the table.
             TruncatedShard: the file ends too early.
             StorageError: the store failed.
         """
         tally = tally if tally is not None else ReadTally()
         index = self._indexes.get(shard, tally)
         asked = numbers_of(shard, block, rows)
-        if rows is None:
-            numbers, back = asked, None
-        else:
-            # A record is read, checked and joined once, however often it is asked for.
-            numbers, back = np.unique(asked, return_inverse=True)
-        place = _Place(shard, block, index)
-        fetched = self._fetch(place, numbers, tally)
-        with place.of(numbers):
-            data, starts, lengths = self._records(place, numbers, fetched, tally)
-        if back is not None:
-            starts, lengths = starts[back], lengths[back]
-        layout = foreign_layout_of if shard.foreign else layout_of
-        with place.of(asked):
-            parsed = layout(self._schema).parse(data, starts, lengths, columns)
-        unchecked = len(asked) if index.crc32c is None else 0
-        return Block(len(asked), parsed, _held(data, parsed), unchecked)
+        # A record is read, checked and joined once, however often it is asked for.
+        numbers, back = (asked, None) if rows is None else np.unique(asked, return_inverse=True)
+        damage = Damage(shard, block, index, numbers)
+        records = self._records(self._fetch(damage, tally), damage, tally)
+        layout = (foreign_layout_of if shard.foreign else layout_of)(self._schema)
+        parsed = parsed_of(layout, records, columns, damage, back)
+        places = range(len(asked)) if back is None else back.tolist()
+        errors = damage.errors
+        damaged = {row: errors[i] for row, i in enumerate(places) if i in errors} if errors else {}
+        unchecked = len(asked) - len(damaged) if index.crc32c is None else 0
+        return Block(len(asked), parsed, _held(records.data, parsed), unchecked, damaged)
 
-    def _fetch(self, place: _Place, numbers: Offsets, tally: ReadTally) -> _Fetched:
+    def _fetch(self, damage: Damage, tally: ReadTally) -> Spans:
         """Reads the framed records and checks the CRC-32C of each."""
-        shard, index = place.shard, place.index
-        lengths = index.length[numbers]
+        shard, index, numbers = damage.shard, damage.index, damage.numbers
+        lengths = index.length[numbers].astype(np.int64)
         reads = reads_of(index, numbers)
         total = sum(length for _, length, _ in reads)
+        self._check_charged(damage, total)
         data = aligned_empty(total)
         view = data.data
         starts = np.empty(len(numbers), np.int64)
@@ -179,49 +150,47 @@ class RecordIOReader:
         read = time.perf_counter()
         tally.read_s += read - began
         if index.crc32c is not None:
-            found = crc32c_ranges(data.data, starts, lengths)
-            expected = index.crc32c[numbers]
-            if (found != expected).any():
-                row = int(np.argmax(found != expected))
-                raise ChecksumMismatch(
-                    f"CRC-32C of the framed record is {found[row]:#010x} where the index has "
-                    f"{expected[row]:#010x}; {_REMEDY}",
-                    shard=shard.file,
-                    block=place.block,
-                    record=int(numbers[row]),
-                    offset=int(index.offset[numbers[row]]),
-                )
+            found = crc32c_ranges(view, starts, lengths)
+            damage.add_checksums(found, index.crc32c[numbers])
             tally.check_s += time.perf_counter() - read
-        return _Fetched(data, starts, lengths)
+        return Spans(data, starts, lengths)
 
-    def _records(
-        self, place: _Place, numbers: Offsets, fetched: _Fetched, tally: ReadTally
-    ) -> tuple[Bytes, Offsets, Offsets]:
-        """The records out of their frames, joined and decompressed: (data, starts, lengths)."""
-        starts, lengths = payloads_of(fetched.data, fetched.starts, fetched.lengths)
-        raw = place.index.raw_length[numbers]
-        codec = self._codec(place.shard)
-        if isinstance(codec, NoCodec):
-            if (lengths != raw).any():
-                row = int(np.argmax(lengths != raw))
-                raise RowError(
-                    row, f"the record has {lengths[row]} bytes, its index says {raw[row]}"
-                )
-            return fetched.data, starts, lengths
-        began = time.perf_counter()
-        out = aligned_empty(int(raw.sum()))
-        out_starts = starts_of(raw)
-        view = fetched.data.data
-        spans = zip(
-            starts.tolist(), lengths.tolist(), out_starts.tolist(), raw.tolist(), strict=True
+    def _check_charged(self, damage: Damage, total: int) -> None:
+        """Refuses an index that asks for more memory than the shard table says of the block."""
+        rest = int(damage.shard.block_bytes[damage.block])
+        if total > rest:
+            raise damage.whole(
+                f"its index places {total} bytes in the block, the shard table {rest}"
+            )
+        raw = int(damage.index.raw_length[damage.numbers].sum())
+        memory = int(damage.shard.block_memory[damage.block])
+        if raw > memory and not isinstance(self._codec(damage.shard), NoCodec):
+            raise damage.whole(
+                f"its index says {raw} bytes of records once decompressed, the shard table "
+                f"{memory} bytes of memory for the block"
+            )
+
+    def _records(self, fetched: Spans, damage: Damage, tally: ReadTally) -> Spans:
+        """The records out of their frames, joined and decompressed."""
+        good = damage.good()
+        starts, lengths, wrong = payloads_of(
+            fetched.data, fetched.starts[good], fetched.lengths[good]
         )
-        for row, (a, n, b, m) in enumerate(spans):
-            try:
-                codec.decompress_into(view[a : a + n], out[b : b + m])
-            except ValueError as e:
-                raise RowError(row, f"the record does not decompress: {e}") from e
+        for row, what in wrong.items():
+            damage.add_malformed(int(good[row]), what)
+        payloads = Spans.of(fetched.data, good, starts, lengths, len(damage.numbers))
+        raw = damage.index.raw_length[damage.numbers].astype(np.int64)
+        codec = self._codec(damage.shard)
+        if isinstance(codec, NoCodec):
+            good = damage.good()
+            for i in good[payloads.lengths[good] != raw[good]].tolist():
+                what = f"the record has {payloads.lengths[i]} bytes, its index says {raw[i]}"
+                damage.add_malformed(i, what)
+            return payloads
+        began = time.perf_counter()
+        out = decompressed(codec, payloads, raw, damage)
         tally.decompress_s += time.perf_counter() - began
-        return out, out_starts, raw
+        return out
 
     def _codec(self, shard: ShardEntry) -> Codec:
         codec = self._codecs.get(shard.codec)

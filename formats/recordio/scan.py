@@ -89,9 +89,10 @@ def scan_shard(source: ByteSource, key: str, block_bytes: int = 1 << 20) -> Fore
         # Large records are hopped over; small ones are read in long runs.
         window.ahead = _CHUNK if raw < _LARGE else _HOP
     offset = np.array(offsets, np.int64)
-    length = np.diff(offset, append=np.int64(window.size)) if offsets else offset
-    raw_length = np.array(raws, np.int64)
-    index = ShardIndex(offset, length, raw_length, None, nbytes=24 * len(offsets))
+    # A record of at most MAX_PAYLOAD bytes takes less than twice as much and a word in its frames.
+    length = np.diff(offset, append=np.int64(window.size)).astype(np.uint32)[: len(offsets)]
+    raw_length = np.array(raws, np.uint32)
+    index = ShardIndex(offset, length, raw_length, None, nbytes=16 * len(offsets))
     _compare_keys(source, key, offset)
     schema = guess.schema(len(offsets))
     return ForeignShard(_entry(key, window.size, index, schema, block_bytes), schema, index)
@@ -169,9 +170,10 @@ def _compare_keys(source: ByteSource, key: str, offset: Offsets) -> None:
 def _entry(key: str, size: int, index: ShardIndex, schema: Schema, block_bytes: int) -> ShardEntry:
     _, first = np.unique(index.offset // block_bytes, return_index=True)
     rows = np.diff(first, append=len(index)).astype(np.int64)
-    framed = np.add.reduceat(index.length, first) if len(first) else index.length
-    raw = np.add.reduceat(index.raw_length, first) if len(first) else index.length
-    largest = np.maximum.reduceat(index.raw_length, first) if len(first) else index.length
+    lengths, raws = index.length.astype(np.int64), index.raw_length.astype(np.int64)
+    framed = np.add.reduceat(lengths, first) if len(first) else lengths
+    raw = np.add.reduceat(raws, first) if len(first) else raws
+    largest = np.maximum.reduceat(raws, first) if len(first) else raws
     memory = [
         memory_of(Extent(*map(int, sizes)), schema, compressed=False)
         for sizes in zip(rows, framed, raw, largest, strict=True)

@@ -40,7 +40,7 @@ def reads_of(index: ShardIndex, numbers: Offsets) -> list[tuple[int, int, list[i
     """The reads that cover records in ascending order: (offset, length, which of them)."""
     if not len(numbers):
         return []
-    offsets, lengths = index.offset[numbers], index.length[numbers]
+    offsets, lengths = index.offset[numbers], index.length[numbers].astype(np.int64)
     whole = int(offsets[-1] + lengths[-1] - offsets[0])
     if whole == int(lengths.sum()):
         return [(int(offsets[0]), whole, slice(None))]

@@ -111,8 +111,10 @@ class RecordIOWriter:
         lengths = np.concatenate([np.empty(0, np.int64), *self._lengths])
         index = ShardIndex(
             offset=starts_of(lengths),
-            length=lengths,
-            raw_length=np.concatenate([np.empty(0, np.int64), *self._raw_lengths]),
+            length=lengths.astype(np.uint32),
+            raw_length=np.concatenate([np.empty(0, np.int64), *self._raw_lengths]).astype(
+                np.uint32
+            ),
             crc32c=np.concatenate([np.empty(0, np.uint32), *self._crcs]),
             images={name: _as_sizes(rows) for name, rows in self._sizes.items()},
         )

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from forebay.formats.errors import SourceError
-from forebay.formats.sources.listing import InputFile, check_readable, digest_of
+from forebay.formats.sources.listing import InputFile, check_readable, digest_of, unreadable
 from forebay.formats.sources.staged import STAGE, cut_stage, write_stage
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Tried in this order: what reads as a whole number is one, and "true" is no number.
 _TYPES = (pa.int64(), pa.uint64(), pa.bool_(), pa.float64())
+_INTEGER = "^(0|-?[1-9][0-9]*)$"
+_EXACT = 2.0**53
 _READ_BYTES = 16 << 20
 
 
@@ -28,7 +30,8 @@ _READ_BYTES = 16 << 20
 class CsvFiles:
     """CSV (or, by suffix, TSV) files with the same header, in the order of their names.
 
-    A column is int64, uint64, bool or float64 where each of its values reads as one, else text.
+    A column is int64, uint64, bool or float64 where each of its values reads as one and nothing is
+    lost, else text: `02134`, `+1` and integers that no type holds exactly stay as they are written.
     An empty cell is null in a column of numbers and empty text in one of text.
     """
 
@@ -52,6 +55,11 @@ class CsvFiles:
             arrow = pa.schema([g.field() for g in guesses])
             write_stage(request.stage, arrow, self._typed(arrow))
         return cut_stage(request.stage / STAGE, request, where)
+
+    def table(self, texts: Sequence[str] = ()) -> pa.Table:
+        """All rows, typed; the columns named in `texts` are text."""
+        arrow = pa.schema([g.field(g.name in texts) for g in self._guesses()])
+        return pa.Table.from_batches(self._typed(arrow), arrow)
 
     def _guesses(self) -> list[_Guess]:
         guesses: list[_Guess] = []
@@ -92,8 +100,8 @@ class _Guess:
         self.values += len(column) - column.null_count
         self.fits = [t for t in self.fits if _reads_as(column, t)]
 
-    def field(self) -> pa.Field:
-        if not self.fits or not self.values:
+    def field(self, text: bool = False) -> pa.Field:
+        if text or not self.fits or not self.values:
             return pa.field(self.name, pa.string(), nullable=False)
         return pa.field(self.name, self.fits[0], nullable=self.nulls > 0)
 
@@ -101,12 +109,29 @@ class _Guess:
 def _reads_as(column: pa.Array, type_: pa.DataType) -> bool:
     if pa.types.is_boolean(type_):
         words = pa.array(["true", "false", "True", "False", "TRUE", "FALSE"])
-        return bool(pc.all(pc.is_in(column.drop_null(), words), min_count=0).as_py())
+        return _all(pc.is_in(column.drop_null(), words))
+    texts = column.drop_null()
     try:
-        pc.cast(column, type_)
+        numbers = pc.cast(texts, type_)
     except pa.ArrowInvalid:
         return False
-    return True
+    if pa.types.is_integer(type_):
+        return _all(pc.match_substring_regex(texts, _INTEGER))
+    return _kept_as_float(texts, numbers)
+
+
+def _kept_as_float(texts: pa.Array, numbers: pa.Array) -> bool:
+    """Whether texts that read as these float64 mean just that."""
+    whole = pc.match_substring_regex(texts, r"^[+-]?[0-9]+$")
+    sound = pc.and_(pc.match_substring_regex(texts, _INTEGER), pc.less(pc.abs(numbers), _EXACT))
+    padded = pc.match_substring_regex(texts, r"^[+-]?0[0-9]")
+    # What is too large for a float reads as infinite.
+    lost = pc.and_(pc.is_inf(numbers), pc.match_substring_regex(texts, "[0-9]"))
+    return _all(pc.and_(pc.or_(pc.invert(whole), sound), pc.invert(pc.or_(padded, lost))))
+
+
+def _all(flags: pa.Array) -> bool:
+    return bool(pc.all(flags, min_count=0).as_py())
 
 
 def _parse(path: Path) -> arrow_csv.ParseOptions:
@@ -136,7 +161,9 @@ def _header_alone(path: Path, error: Exception) -> list[str]:
         with open(path, "rb") as f:
             line = f.readline(1 << 20)
         parsed = arrow_csv.read_csv(pa.BufferReader(line), parse_options=_parse(path))
-    except (pa.ArrowInvalid, OSError):
+    except OSError as e:
+        raise unreadable(path, e) from e
+    except pa.ArrowInvalid:
         raise SourceError(f"cannot read {path}: {error}; correct it and pack again") from error
     names: list[str] = parsed.schema.names
     return names
@@ -155,5 +182,7 @@ def _batches(path: Path, types: dict[str, pa.DataType], nulls: bool) -> Iterator
     try:
         with arrow_csv.open_csv(path, read, _parse(path), convert) as reader:
             yield from reader
-    except (pa.ArrowInvalid, OSError) as e:
+    except pa.ArrowInvalid as e:
         raise SourceError(f"cannot read {path}: {e}; correct it and pack again") from e
+    except OSError as e:
+        raise unreadable(path, e) from e

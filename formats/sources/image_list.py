@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
-
 from forebay.formats.errors import SourceError
 from forebay.formats.record import Field, Schema
 from forebay.formats.sources.arrow import field_of
+from forebay.formats.sources.csv import CsvFiles
 from forebay.formats.sources.images import image_jobs, probe_images
 from forebay.formats.sources.listing import InputFile, digest_of, look_up
-from forebay.formats.sources.source import Cut, CutRequest, Rejected
+from forebay.formats.sources.source import Cut, CutRequest, Rejected, nothing_left
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pyarrow as pa
 
 FILE_COLUMNS = ("file", "file_name", "filename")
 
@@ -63,6 +63,8 @@ class ImageList:
                 f"{self.labels} names {len(missing)} files that are not in {self.root}, the first "
                 f"{missing[0].name!r} in row {row}; correct them, or skip them with --skip-bad"
             )
+        if missing and not any(n in known for n in names):
+            raise SourceError(nothing_left(missing))
         wanted = [known[n] for n in dict.fromkeys(names) if n in known]
         probed = probe_images(self.root, wanted, self.skip_bad)
         good = {f.name for f in probed.images}
@@ -76,10 +78,9 @@ class ImageList:
 def _read_labels(path: Path) -> tuple[list[str], list[Field], dict[str, Sequence[Any]]]:
     """(names of files, other fields, their values)."""
     try:
-        table = arrow_csv.read_csv(
-            path, arrow_csv.ReadOptions(use_threads=False, block_size=1 << 30)
-        )
-    except (pa.ArrowInvalid, OSError) as e:
+        file = look_up(path, path.name)
+        table = CsvFiles(path.parent, [file] if file else []).table(FILE_COLUMNS)
+    except SourceError as e:
         raise SourceError(f"cannot read labels from {path}: {e}") from e
     key = next((c for c in FILE_COLUMNS if c in table.column_names), None)
     if key is None:
@@ -87,8 +88,6 @@ def _read_labels(path: Path) -> tuple[list[str], list[Field], dict[str, Sequence
             f"{path} has columns {', '.join(table.column_names)}, but none of the name 'file' "
             "with the images' names; rename the column that holds them"
         )
-    if len(set(table.column_names)) != len(table.column_names):
-        raise SourceError(f"{path} has two columns of the same name; rename one")
     names = [str(v) for v in table.column(key).to_pylist()]
     for row, name in enumerate(names, 1):
         path_parts = PurePosixPath(name).parts

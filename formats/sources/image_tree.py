@@ -50,6 +50,12 @@ class ImageTree:
         """Fields `image` and `label` (int64)."""
         probed = probe_images(self.root, self.files, self.skip_bad)
         classes = self.classes()
+        loose = [f.name for f in probed.images if not f.top]
+        if loose:
+            raise SourceError(
+                f"{self.root} holds {len(loose)} images beside its class folders, the first "
+                f"{loose[0]!r}: move them into a class folder, or away"
+            )
         number = {name: i for i, name in enumerate(classes)}
         labels = [number[f.top] for f in probed.images]
         schema = Schema((probed.field(), Field("label", "fixed", "int64", classes=classes)))

@@ -11,14 +11,13 @@ import numpy as np
 from forebay.formats.errors import SourceError
 from forebay.formats.image.header import probe
 from forebay.formats.record import Field
+from forebay.formats.sources.listing import InputFile, is_utf8, printable, unreadable
 from forebay.formats.sources.order import cuts_by_size, order_of
-from forebay.formats.sources.source import CutRequest, Record, Rejected
+from forebay.formats.sources.source import CutRequest, Record, Rejected, nothing_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from forebay.formats.sources.listing import InputFile
 
 IMAGE_SUFFIXES = frozenset(
     [
@@ -68,13 +67,14 @@ def probe_images(root: Path, files: Sequence[InputFile], skip_bad: bool) -> Prob
 
     Raises:
         SourceError: some are no images, and bad ones are not skipped; names the first, counts all.
+            Or all are bad, and nothing is left.
     """
     # Opening many small files waits on the disk more than on Python.
     with ThreadPoolExecutor(8, thread_name_prefix="forebay-probe") as pool:
         found = list(pool.map(lambda f: _probe_file(root, f), files, chunksize=64))
     pairs = list(zip(files, found, strict=True))
     good = [(f, said) for f, (ok, said) in pairs if ok]
-    bad = tuple(Rejected(f.name, said) for f, (ok, said) in pairs if not ok)
+    bad = tuple(Rejected(printable(f.name), said) for f, (ok, said) in pairs if not ok)
     if bad and not skip_bad:
         named = "; ".join(f"{root / r.name}: {r.why}" for r in bad[:3])
         more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
@@ -82,6 +82,8 @@ def probe_images(root: Path, files: Sequence[InputFile], skip_bad: bool) -> Prob
             f"{len(bad)} of {len(files)} files cannot be packed as images ({named}{more}); "
             "remove them, or skip them with --skip-bad"
         )
+    if bad and not good:
+        raise SourceError(nothing_left(bad))
     return Probed([f for f, _ in good], [said for _, said in good], bad)
 
 
@@ -89,6 +91,8 @@ def _probe_file(root: Path, file: InputFile) -> tuple[bool, str]:
     """(True, encoding) of an image, (False, why not) of anything else."""
     if file.fault:
         return False, file.fault
+    if not is_utf8(file.name):
+        return False, "its name is not UTF-8; rename it"
     if not 0 < file.size <= _LARGEST:
         return False, "empty file" if not file.size else f"{file.size} bytes are too many"
     try:
@@ -141,7 +145,7 @@ def _read(path: Path, size: int) -> bytes:
         with open(path, "rb") as f:
             data = f.read(size + 1)
     except OSError as e:
-        raise SourceError(f"cannot read {path}: {e.strerror}; pack again") from e
+        raise unreadable(path, e) from e
     if len(data) != size:
         raise SourceError(
             f"{path} changed while it was packed: listed with {size} bytes, now "

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from forebay.formats.errors import SourceError
-from forebay.formats.sources.listing import InputFile, check_readable, digest_of
+from forebay.formats.sources.listing import InputFile, check_readable, digest_of, unreadable
 from forebay.formats.sources.staged import STAGE, cut_stage, write_stage
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
     from forebay.formats.sources.source import Cut, CutRequest
 
+_EXACT = 1 << 53
 _READ_BYTES = 16 << 20
 _LONGEST_LINE = 1 << 30
+# Integers of fewer digits fit every type; others are looked at one by one.
+_LONG = re.compile(rb"[0-9]{16}")
 _ROW = re.compile(r"in row ([0-9]+)")
 
 
@@ -30,7 +33,8 @@ class JsonLines:
     """JSONL files, in the order of their names and lines.
 
     A field is int64, float64, bool, text, or a list of numbers, whichever holds it in every line;
-    it may be null where a line has none.
+    it may be null where a line has none. An integer that its field's type does not hold exactly is
+    refused.
     """
 
     root: Path
@@ -72,6 +76,7 @@ class JsonLines:
     def _typed(self, arrow: pa.Schema) -> Iterator[pa.RecordBatch]:
         loose = pa.schema([f.with_nullable(True) for f in arrow])
         for chunk in self._chunks():
+            chunk.check_integers(arrow)
             table = chunk.parse(loose).select(arrow.names)
             yield pa.RecordBatch.from_arrays(
                 [c.combine_chunks() for c in table.columns], schema=arrow
@@ -95,6 +100,32 @@ class _Chunk:
         except pa.ArrowInvalid as e:
             raise self._error(str(e)) from e
 
+    def check_integers(self, arrow: pa.Schema) -> None:
+        """Raises SourceError, naming line and field, where an integer would become another number.
+
+        Arrow reads integers as float64 wherever one of their field is a float or too large.
+        """
+        if not any(_floats(f.type) for f in arrow) or not _LONG.search(self.data):
+            return
+        for offset, line in enumerate(self.data.split(b"\n")):
+            if not _LONG.search(line):
+                continue
+            why = _fault(line)
+            if why:
+                raise SourceError(
+                    f"{self.path} line {self.line + offset}: {why}; correct it and pack again"
+                )
+            record = json.loads(line)
+            for field in arrow:
+                lost = _lost(record.get(field.name)) if _floats(field.type) else None
+                if lost is not None:
+                    raise SourceError(
+                        f"{self.path} line {self.line + offset}: field {field.name!r} has the "
+                        f"integer {lost}, which float64, the type that holds the field's other "
+                        "values, does not hold exactly: write the field as text in every line, or "
+                        "all its values as integers of at most 64 bits with a sign"
+                    )
+
     def _error(self, said: str) -> SourceError:
         row = _ROW.search(said)
         wanted = int(row[1]) if row else -1
@@ -110,6 +141,21 @@ class _Chunk:
                 )
             number += 1
         return SourceError(f"{self.path} from line {self.line} on: {said}; correct it")
+
+
+def _floats(type_: pa.DataType) -> bool:
+    while pa.types.is_list(type_):
+        type_ = type_.value_type
+    return bool(pa.types.is_floating(type_))
+
+
+def _lost(value: object) -> int | None:
+    """The first integer in a number or in lists of them that float64 may not hold, or None."""
+    if isinstance(value, list):
+        return next((n for n in map(_lost, value) if n is not None), None)
+    if isinstance(value, int) and abs(value) > _EXACT:
+        return value
+    return None
 
 
 def _fault(line: bytes) -> str:
@@ -143,7 +189,7 @@ def _chunks(path: Path) -> Iterator[_Chunk]:
                 if not data:
                     return
     except OSError as e:
-        raise SourceError(f"cannot read {path}: {e.strerror}; check it and pack again") from e
+        raise unreadable(path, e) from e
 
 
 def _field(table: pa.Table, name: str) -> pa.Field:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -10,10 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from forebay.formats.errors import SourceError
+from forebay.formats.errors import ForebayError, SourceError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+_OF_THE_INPUT = frozenset(
+    [errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,29 @@ def check_readable(root: Path, files: Sequence[InputFile]) -> None:
         raise SourceError(
             f"cannot read {root / faulty[0].name}: {faulty[0].fault}{more}; remove it or repair it"
         )
+
+
+def unreadable(path: Path, error: OSError, what: str = "") -> ForebayError:
+    """The error to raise for one met while reading `path`.
+
+    A SourceError where the file is missing, forbidden or malformed; a StorageError where the store
+    failed, so that the same call may succeed later.
+    """
+    said = f"cannot read {path}{what}: {error.strerror or error}"
+    # Arrow raises OSError without a number for bytes that it does not understand.
+    if error.errno is None or error.errno in _OF_THE_INPUT:
+        return SourceError(f"{said}; correct it and pack again")
+    return StorageError(said)
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name that the system gave can be kept as text."""
+    return not any("\ud800" <= c <= "\udfff" for c in name)
+
+
+def printable(name: str) -> str:
+    """The name with escapes for the bytes that are not UTF-8."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def said_of(files: Sequence[InputFile]) -> str:

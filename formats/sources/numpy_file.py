@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.formats.errors import SourceError
+from forebay.formats.sources.listing import unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +86,9 @@ def _map(path: Path, dtype: str) -> NDArray[Any]:
                 "it is cut short, or --dtype is wrong"
             )
         return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)
-    except (OSError, ValueError, EOFError) as e:
+    except OSError as e:
+        raise unreadable(path, e, " as an array") from e
+    except (ValueError, EOFError) as e:
         if isinstance(e, SourceError):
             raise
         raise SourceError(f"cannot read {path} as an array: {e}; save it again") from e

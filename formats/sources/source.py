@@ -46,6 +46,16 @@ class Rejected:
     why: str
 
 
+def nothing_left(bad: Sequence[Rejected]) -> str:
+    """What to say where all inputs were left out; names the first three."""
+    named = "; ".join(f"{r.name}: {r.why}" for r in bad[:3])
+    more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
+    return (
+        f"nothing is left to pack: all {len(bad)} inputs are bad ({named}{more}); "
+        "check that this is the right source"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CutRequest:
     """How to cut a source.

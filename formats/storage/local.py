@@ -31,12 +31,25 @@ class LocalSource:
         if not self.root.is_dir():
             raise DatasetNotFound(f"no such folder: {self.root}")
         found: list[StoredFile] = []
-        for folder, folders, files in os.walk(self.root, followlinks=True, onerror=_refuse):
-            folders[:] = sorted(f for f in folders if not f.startswith("."))
-            for file in files:
-                path = Path(folder, file)
-                key = path.relative_to(self.root).as_posix()
-                if key.startswith(prefix) and path.is_file():
+        # With each folder go the folders above it: a link to one of them would never end.
+        waiting = [("", frozenset[tuple[int, int]]())]
+        while waiting:
+            inside, above = waiting.pop()
+            folder = self.root / inside
+            try:
+                here = folder.stat()
+                names = os.listdir(folder)
+            except OSError as e:
+                raise StorageError(f"cannot list {folder}: {e.strerror}") from e
+            identity = (here.st_dev, here.st_ino)
+            if identity in above:
+                continue
+            for name in names:
+                key, path = inside + name, folder / name
+                if path.is_dir():
+                    if not name.startswith("."):
+                        waiting.append((f"{key}/", above | {identity}))
+                elif key.startswith(prefix) and path.is_file():
                     found.append(StoredFile(key, path.stat().st_size))
         return sorted(found, key=lambda f: f.key)
 
@@ -83,7 +96,3 @@ class LocalSource:
         if key.startswith("/") or ".." in key.split("/"):
             raise StorageError(f"file name {key!r} leads out of the dataset folder {self.root}")
         return self.root / key
-
-
-def _refuse(e: OSError) -> None:
-    raise StorageError(f"cannot list {e.filename}: {e.strerror}") from e

@@ -32,6 +32,8 @@ class ByteSource(Protocol):
     def list(self, prefix: str = "") -> list[StoredFile]:
         """The files whose key starts with `prefix`, sorted by key, without hidden folders.
 
+        Links are followed, but no folder is entered inside itself.
+
         Raises:
             DatasetNotFound: there is no such root.
             StorageError: the store failed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import shutil
 
@@ -11,6 +12,7 @@ import pytest
 
 from forebay.formats.dataset import open_dataset
 from forebay.formats.errors import DatasetError, DatasetNotFound, SchemaError, TruncatedShard
+from forebay.formats.foreign import fingerprint_of, open_foreign
 from forebay.formats.verify import verify_dataset
 
 
@@ -70,6 +72,18 @@ def test_fingerprints_follow_the_files(tmp_path):
     second = open_dataset(tmp_path).fingerprint
     shutil.copy(tmp_path / "a.parquet", tmp_path / "b.parquet")
     assert len({first, second, open_dataset(tmp_path).fingerprint}) == 3
+
+
+def test_a_fingerprint_follows_what_the_order_follows(tmp_path):
+    parquet(tmp_path / "a.parquet")
+    opened = open_foreign(tmp_path)
+    entry = opened.table.entry(0)
+    made = [entry, dataclasses.replace(entry)]
+    for what in ("block_rows", "block_bytes", "block_memory"):
+        made.append(dataclasses.replace(entry, **{what: getattr(entry, what) + 1}))
+    found = [fingerprint_of(opened.source, opened.schema, [e]) for e in made]
+    assert found[0] == found[1] == opened.fingerprint
+    assert len(set(found)) == 4
 
 
 def test_a_bare_rec(shared_data, tmp_path):

@@ -176,5 +176,6 @@ def test_a_fingerprint_tells_data_blocks_schema_and_parent_apart():
         fingerprint_of("", SCHEMA, [replace(shard, sha256="cd" * 32)]),
         fingerprint_of("", SCHEMA, [replace(shard, block_rows=np.array([3, 2]))]),
         fingerprint_of("", SCHEMA, [replace(shard, block_bytes=np.array([3, 2]))]),
+        fingerprint_of("", SCHEMA, [replace(shard, block_memory=np.array([3, 2]))]),
     ]
-    assert len({base, *others}) == 7
+    assert len({base, *others}) == 8

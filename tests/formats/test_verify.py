@@ -8,9 +8,11 @@ import random
 import pytest
 
 from forebay.formats.dataset import open_dataset
-from forebay.formats.errors import DatasetNotFound, NewerFormatError
+from forebay.formats.errors import ChecksumMismatch, DatasetNotFound, NewerFormatError
 from forebay.formats.verify import verify_dataset
 from forebay.formats.writer import write_dataset
+
+SMALL = {"shard_bytes": 4000, "block_bytes": 1000}
 
 
 @pytest.fixture
@@ -90,6 +92,19 @@ def test_several_records_of_one_block_are_each_named(tmp_path):
     path.write_bytes(data)
     report = verify_dataset(tmp_path)
     assert [(f.record, f.offset) for f in report.faults] == [(3, 48), (7, 112)]
+    assert report.records == 8
+    dataset = open_dataset(tmp_path)
+    for i in (3, 7):
+        with pytest.raises(ChecksumMismatch) as caught:
+            dataset[i]
+        assert caught.value.record == i
+        with pytest.raises(ChecksumMismatch):
+            dataset.__getitems__([0, i])
+    good = [i for i in range(10) if i not in (3, 7)]
+    assert dataset.__getitems__(good) == [{"n": i} for i in good]
+    block = dataset.read(0)
+    assert list(block.damaged) == [3, 7]
+    assert block.columns["n"].values.tolist() == [0, 1, 2, 0, 4, 5, 6, 0, 8, 9]
 
 
 def test_a_file_that_is_gone_or_short_is_named(folder):
@@ -150,3 +165,29 @@ def test_an_idx_that_disagrees_with_the_index_is_named(tmp_path):
     report = verify_dataset(folder)
     assert [(f.file, f.record) for f in report.faults] == [("shard-00000.idx", 1)]
     assert "says offset 20, the index 16" in report.faults[0].what
+
+
+def test_a_damaged_dictionary_hides_no_other_fault(tmp_path):
+    """Faults of the dictionary and of the shards, whatever became of the dictionary."""
+    records = [{"t": f"record {i} of a small text set, {i * 7919} " * 9} for i in range(900)]
+    write_dataset(tmp_path, records, {"t": "text"}, format="recordio", **SMALL)
+    (dictionary,) = [p for p in tmp_path.iterdir() if p.suffix == ".zdict"]
+    shards = open_dataset(tmp_path).table
+    assert len(shards) > 1, "the test needs a shard besides the first"
+    path = tmp_path / shards.entry(1).file
+    data = bytearray(path.read_bytes())
+    data[40] ^= 1
+    path.write_bytes(data)
+    good = dictionary.read_bytes()
+    changed = bytes([good[0] ^ 1]) + good[1:]
+    for bad in (changed, good[:-1], good + b"more", b"", None):
+        dictionary.unlink()
+        if bad is not None:
+            dictionary.write_bytes(bad)
+        report = verify_dataset(tmp_path)
+        assert [f.file for f in report.faults] == [dictionary.name, path.name]
+        assert "digest" in report.faults[1].what
+        assert (report.shards, report.records) == (len(shards), 0)
+        dictionary.write_bytes(good)
+    (fault,) = verify_dataset(tmp_path).faults
+    assert fault.record is not None

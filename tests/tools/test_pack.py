@@ -282,3 +282,45 @@ def test_interrupt_and_go_on(tree, tmp_path, workers):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["shards_reused"] > 0
     assert verify_dataset(tmp_path / "d").ok
+
+
+def test_nothing_left(run, tree, tmp_path):
+    for path in tree.rglob("*.jpg"):
+        path.write_text("no image")
+    done = run(tree, tmp_path / "d", "--skip-bad")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "nothing is left to pack: all 40 inputs are bad" in done.stderr
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_name_that_is_not_utf8_is_listed(run, tree, tmp_path):
+    (tree / os.fsdecode(b"class0/caf\xe9.jpg")).write_bytes(_jpeg(0))
+    done = run(tree, tmp_path / "d", "--skip-bad", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["skipped"][0]["name"] == r"class0/caf\xe9.jpg"
+    assert run(tree, tmp_path / "e").exit_code == 2
+    assert run(tree, tmp_path / "e", "--skip-bad").exit_code == 0
+
+
+def test_a_read_that_fails_late_goes_on(tree, tmp_path):
+    arguments = (tree, tmp_path / "d", "--order", "source", "--shard-bytes", "4KB")
+    code = SCRIPT.replace(
+        'if __name__ == "__main__":',
+        "import os\nfrom forebay.formats.sources import images\nread = images._read\n"
+        "def fails(path, size):\n"
+        "    from pathlib import Path\n"
+        "    return read(Path('/proc/self/mem') if path.name == '039.jpg' else path, size)\n"
+        "images._read = fails\n\n"
+        'if __name__ == "__main__":',
+    )
+    command = [sys.executable, "-c", code, *map(str, arguments), "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "Input/output error; what is finished is kept in" in done.stderr
+    assert "run the same command again" in done.stderr
+    again = json.loads(
+        subprocess.run(_command(*arguments, "--json"), capture_output=True, timeout=120).stdout
+    )
+    assert again["records"] == 40
+    assert again["shards_reused"] == again["shards"] - 1 > 1

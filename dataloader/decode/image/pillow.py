@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.transforms import Crop, Flip, Scale, Step
 from forebay.dataloader.flow.errors import DecodeError
+from forebay.dataloader.flow.scratch import Scratch
 
 # What Pillow's plugins raise on bytes that are no whole image; they have no common base.
 BROKEN = (
@@ -27,9 +28,15 @@ BROKEN = (
     TypeError,
     ZeroDivisionError,
     OverflowError,
+    NotImplementedError,
     PIL.Image.DecompressionBombError,
 )
+# Plugins that only decode: others run programs or follow files, as hostile bytes tell them to.
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000", "AVIF", "PPM")
 ORIENTATION = 0x0112
+PIXEL_BYTES = 16
+"""Bytes a pixel while an image decodes, at most: Pillow keeps 4 (RGB and CMYK alike), turning and
+converting copy, and progressive JPEG and WebP hold up to as much again inside their decoders."""
 UPRIGHT = {
     2: PIL.Image.Transpose.FLIP_LEFT_RIGHT,
     3: PIL.Image.Transpose.ROTATE_180,
@@ -44,8 +51,9 @@ UPRIGHT = {
 class PillowDecoder:
     """Decodes one encoded image at a time into the place given. Safe in several threads."""
 
-    def __init__(self, spec: Image) -> None:
+    def __init__(self, spec: Image, scratch: Scratch) -> None:
         self._spec = spec
+        self._scratch = scratch
         self._table = spec.table()
         # Plugins register themselves on first use, which is not safe from several threads.
         PIL.Image.init()
@@ -61,7 +69,11 @@ class PillowDecoder:
             DecodeError: the bytes are not a whole image.
         """
         try:
-            with PIL.Image.open(io.BytesIO(data.data)) as image:
+            # The header is read, no pixel yet.
+            with (
+                PIL.Image.open(io.BytesIO(data.data), formats=FORMATS) as image,
+                self._scratch.lent(PIXEL_BYTES * image.width * image.height + data.size),
+            ):
                 pixels = self._pixels(image, u)
         except BROKEN as e:
             raise DecodeError(f"image of {data.size} bytes does not decode: {e}") from e

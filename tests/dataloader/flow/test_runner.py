@@ -148,7 +148,7 @@ def build(
     stages = Stages(fetch, decode or Decode(), Batch(), Device())
     settings_ = LineSettings(threads, depth, evict_early=plan.keep_for_later)
     line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, settings_)
-    runner = Runner(line, stages, threads, Board(), lambda f: ("shard", f.row))
+    runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row))
     return runner, fetch, budget
 
 
@@ -246,7 +246,9 @@ def test_bad_sample_is_named(threads):
 def test_store_failure_is_no_fault_of_a_sample(threads):
     first = np.r_[0, np.cumsum([5] * 6)]
     runner, _, _ = build([5] * 6, threads=threads, fetch=Fetch(first, broken_blocks=[2]))
-    with pytest.raises(StageFailed, match="fetch of block 2 failed: OSError: the store is gone"):
+    with pytest.raises(
+        StageFailed, match=r"fetch of shard shard .* failed: OSError: the store is gone"
+    ):
         values(runner)
     with pytest.raises(LoaderClosed):
         next(runner)
@@ -285,7 +287,7 @@ def test_threads_hold_no_iterator():
     class Owner:
         def __init__(self):
             self.runner, _, _ = build([5] * 50)
-            weakref.finalize(self, self.runner.close)
+            weakref.finalize(self, self.runner.drop)
 
     owner = Owner()
     next(owner.runner)
@@ -298,7 +300,7 @@ def test_dropped_in_a_cycle_is_collected_from_any_thread():
         def __init__(self):
             self.runner, _, self.budget = build([5] * 50)
             self.me = self
-            weakref.finalize(self, self.runner.close)
+            weakref.finalize(self, self.runner.drop)
 
     owner = Owner()
     next(owner.runner)
@@ -321,3 +323,30 @@ def test_a_delivered_batch_dies_with_its_last_reference():
     finally:
         gc.enable()
         runner.close()
+
+
+@pytest.mark.parametrize("shared", ["budget", "board"])
+def test_dropped_inside_a_lock_that_its_threads_wait_for(shared, monkeypatch):
+    monkeypatch.setattr("forebay.dataloader.flow.runner.DROP_S", 0.2)
+
+    class Owner:
+        def __init__(self):
+            fetch = Fetch(np.r_[0, np.cumsum([5] * 400)], delay=0.001)
+            self.runner, _, self.budget = build([5] * 400, fetch=fetch)
+            self.me = self
+            weakref.finalize(self, self.runner.drop)
+
+    owner = Owner()
+    next(owner.runner)
+    budget, lock = owner.budget, None
+    lock = budget._lock if shared == "budget" else owner.runner._board["fetch"]._lock
+    with lock:
+        time.sleep(0.05)
+        del owner
+        gc.collect()
+    for _ in range(100):
+        if not forebay_threads():
+            break
+        time.sleep(0.05)
+    assert not forebay_threads()
+    assert budget.held == 0

@@ -42,3 +42,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 def same() -> Callable[[Path, Path], bool]:
     """same(a, b): whether two folders hold the same files with the same bytes."""
     return lambda a, b: contents(a) == contents(b)
+
+
+@pytest.fixture
+def make() -> Callable[..., Path]:
+    """make(root, images, first): a tree of 3 classes of images, those that follow `first`."""
+    return make_tree

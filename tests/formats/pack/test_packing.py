@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +14,14 @@ from forebay.formats.errors import (
     DatasetError,
     SchemaError,
     SourceError,
+    StorageError,
     UnfinishedDataset,
 )
 from forebay.formats.pack.options import PackOptions
 from forebay.formats.pack.packing import Running, pack
 from forebay.formats.sources.source import SourceOptions
 from forebay.formats.verify import verify_dataset
+from forebay.formats.writer import write_dataset
 
 SMALL = PackOptions(shard_bytes=6000, block_bytes=1500)
 ALONE = Running(workers=1)
@@ -294,3 +297,96 @@ def test_stopped_when_every_shard_was_done(tree, tmp_path, same, workers):
     again = pack(tree, tmp_path / "d", SMALL, Running(workers=workers))
     assert again.shards_reused == again.shards == report.shards
     assert same(tmp_path / "whole", tmp_path / "d")
+
+
+def _stopped_append(more, folder, shards=1):
+    again = replace(SMALL, write=WriteOptions(append=True))
+    with pytest.raises(KeyboardInterrupt):
+        pack(more, folder, again, Running(workers=1, progress=StopAt(shards)))
+    return again
+
+
+def test_a_writer_leaves_a_stopped_append_alone(tree, tmp_path, make):
+    pack(tree, tmp_path / "d", SMALL, ALONE)
+    again = _stopped_append(make(tmp_path / "more", 3, 60), tmp_path / "d")
+    schema = open_dataset(tmp_path / "d").schema
+    with pytest.raises(UnfinishedDataset, match=r"runs or was stopped.*remove .*\.pack"):
+        write_dataset(tmp_path / "d", [], schema, append=True)
+    assert pack(tmp_path / "more", tmp_path / "d", again, ALONE).shards_reused == 1
+    assert len(open_dataset(tmp_path / "d")) == 63
+
+
+def test_an_append_that_another_writer_overtook_is_not_lost_in_silence(tree, tmp_path, make):
+    pack(tree, tmp_path / "d", SMALL, ALONE)
+    again = _stopped_append(make(tmp_path / "more", 3, 60), tmp_path / "d")
+    # A writer that began before the pack did, and ends before it is run again.
+    (tmp_path / "d" / ".pack").rename(tmp_path / "aside")
+    schema = open_dataset(tmp_path / "d").schema
+    record = {"image": (tree / "class0" / "0000.jpg").read_bytes(), "label": 0}
+    write_dataset(tmp_path / "d", [record], schema, append=True)
+    (tmp_path / "aside").rename(tmp_path / "d" / ".pack")
+    with pytest.raises(DatasetError, match="another writer came first"):
+        pack(tmp_path / "more", tmp_path / "d", again, ALONE)
+    report = pack(tmp_path / "more", tmp_path / "d", again, ALONE)
+    assert (report.generation, report.records) == (3, 3)
+    assert len(open_dataset(tmp_path / "d")) == 64
+    assert verify_dataset(tmp_path / "d").ok
+
+
+class FailAt:
+    """Puts files that fail in the place of a tree's, once so many shards are done."""
+
+    def __init__(self, tree, shards, put):
+        self.tree, self.shards, self.put = tree, shards, put
+        self.done = False
+
+    def __call__(self, progress):
+        if not self.done and progress.shards >= self.shards:
+            self.done = True
+            self.tree.rename(self.tree.with_name("whole"))
+            for path in sorted(self.tree.with_name("whole").rglob("*.jpg")):
+                bad = self.tree / path.parent.name / path.name
+                bad.parent.mkdir(parents=True, exist_ok=True)
+                self.put(bad)
+
+    def undo(self):
+        shutil.rmtree(self.tree)
+        self.tree.with_name("whole").rename(self.tree)
+
+
+@pytest.mark.parametrize(
+    ("put", "error", "said"),
+    [
+        (lambda p: p.symlink_to("/proc/self/mem"), StorageError, "Input/output error"),
+        (
+            lambda p: p.write_bytes(b"short"),
+            SourceError,
+            r"changed while it was packed.*kept in .*\.pack: the same command goes on",
+        ),
+    ],
+)
+@pytest.mark.parametrize("append", [False, True])
+def test_a_late_error_keeps_what_is_finished(tree, tmp_path, same, make, put, error, said, append):
+    options = replace(SMALL, write=WriteOptions(append=append))
+    for name in ("d", "undisturbed"):
+        if append:
+            pack(make(tmp_path / "old", 6, 90), tmp_path / name, SMALL, ALONE)
+    pack(tree, tmp_path / "undisturbed", options, ALONE)
+    fail = FailAt(tree, 4, put)
+    with pytest.raises(error, match=said):
+        pack(tree, tmp_path / "d", options, Running(workers=1, progress=fail))
+    fail.undo()
+    report = pack(tree, tmp_path / "d", options, ALONE)
+    assert report.shards_reused == 4
+    assert same(tmp_path / "d", tmp_path / "undisturbed")
+
+
+def _refuse(data):
+    raise SourceError("no picture")
+
+
+def test_nothing_left_after_reencoding(tree, tmp_path):
+    options = replace(SMALL, resize=5, source=SourceOptions(skip_bad=True))
+    with pytest.raises(SourceError, match=r"nothing is left to pack: all 60 inputs are bad"):
+        pack(tree, tmp_path / "d", options, Running(workers=1, reencode=_refuse))
+    assert not (tmp_path / "d").exists()

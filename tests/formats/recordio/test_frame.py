@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from forebay.formats.column import VarColumn
 from forebay.formats.recordio.frame import Framed, framed, payloads_of
-from forebay.formats.recordio.layout import Records, RowError
+from forebay.formats.recordio.layout import Records
 
 MAGIC = struct.pack("<I", 0xCED7230A)
 payloads = st.lists(
@@ -53,7 +54,8 @@ def test_frames_are_those_of_the_page(bodies):
 def test_payloads_come_back(bodies):
     got = frames_of(bodies)
     data = got.data.copy()
-    starts, lengths = payloads_of(data, got.starts, got.lengths)
+    starts, lengths, wrong = payloads_of(data, got.starts, got.lengths)
+    assert not wrong
     spans = zip(starts, lengths, strict=True)
     assert [data[a : a + n].tobytes() for a, n in spans] == bodies
 
@@ -80,7 +82,11 @@ def test_payloads_come_back(bodies):
 )
 def test_forbidden_frames_name_their_row(parts, says):
     good, bad = part(0, b"fine"), b"".join(parts)
-    data = np.frombuffer(good + bad, np.uint8).copy()
-    with pytest.raises(RowError, match=says) as caught:
-        payloads_of(data, np.array([0, len(good)]), np.array([len(good), len(bad)]))
-    assert caught.value.row == 1
+    bodies = [good, bad, part(1, b"more") + part(3, b"!"), bad]
+    lengths = np.array([len(b) for b in bodies])
+    data = np.frombuffer(b"".join(bodies), np.uint8).copy()
+    starts, sizes, wrong = payloads_of(data, np.cumsum(lengths) - lengths, lengths)
+    assert sorted(wrong) == [1, 3]
+    assert all(re.search(says, what) for what in wrong.values())
+    assert sizes.tolist() == [4, 0, 9, 0]
+    assert data[starts[2] : starts[2] + 9].tobytes() == b"more" + MAGIC + b"!"

@@ -145,9 +145,9 @@ def test_the_cache_keeps_within_its_bound(tmp_path, write_shard):
         index = dataclasses.replace(made.index, file=f"{i}/s.index.arrow")
         entries.append(dataclasses.replace(made, file=f"{i}/s.rec", index=index))
     source = LocalSource(tmp_path)
-    one = IndexCache(source, TEXT, {})
+    one = IndexCache(source, {})
     one.get(entries[0], ReadTally())
-    cache = IndexCache(source, TEXT, {}, limit=2 * one.nbytes)
+    cache = IndexCache(source, {}, limit=2 * one.nbytes)
     tally = ReadTally()
     for i in (0, 1, 0, 2, 0):  # 1 is the one to go
         cache.get(entries[i], tally)
@@ -159,7 +159,7 @@ def test_the_cache_keeps_within_its_bound(tmp_path, write_shard):
 
 def test_what_the_table_says_of_the_index_must_hold(tmp_path, write_shard):
     entry = write_shard(tmp_path, TEXT, [[("x",)]])
-    cache = IndexCache(LocalSource(tmp_path), TEXT, {})
+    cache = IndexCache(LocalSource(tmp_path), {})
 
     def load(**changes):
         cache.get(dataclasses.replace(entry, **changes), ReadTally())
@@ -173,3 +173,67 @@ def test_what_the_table_says_of_the_index_must_hold(tmp_path, write_shard):
         load(index=None)
     with pytest.raises(ManifestError, match="1 records by its index, 2"):
         load(records=2)
+
+
+def test_an_index_costs_twenty_bytes_a_record(tmp_path, write_shard):
+    schema = Schema.parse({"image": "jpeg", "label": "int64"})
+    entry = write_shard(tmp_path, schema, [[(b"x", 1)] * 5000])
+    cache = IndexCache(LocalSource(tmp_path), {})
+    index = cache.get(entry, ReadTally())
+    assert cache.nbytes == 20 * 5000 < entry.index.bytes
+    columns = (index.offset, index.length, index.raw_length, index.crc32c)
+    assert sum(c.nbytes for c in columns) == cache.nbytes
+    assert index.images == {}
+    text = write_shard(tmp_path, TEXT, [[("x",)] * 5000])
+    assert IndexCache(LocalSource(tmp_path), {}).get(text, None).nbytes == text.index.bytes
+    assert text.index.bytes < 20 * 5000 + 4096
+
+
+def test_an_index_that_is_compressed_is_refused():
+    zeros = pa.array(np.zeros(100_000), pa.uint64())
+    batch = pa.record_batch({"offset": zeros} | {
+        name: zeros.cast(pa.uint32()) for name in ("length", "crc32c", "raw_length")
+    })  # fmt: skip
+    sink = pa.BufferOutputStream()
+    schema = batch.schema.with_metadata(V1)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(sink, schema, options=options) as writer:
+        writer.write_batch(batch.replace_schema_metadata(V1))
+    with pytest.raises(MalformedShard, match="compressed"):
+        decoded(sink.getvalue().to_pybytes())
+
+
+def test_what_cost_loads_is_in_the_next_tally(tmp_path, write_shard, reader_of):
+    entry = write_shard(tmp_path, TEXT, [[("x",)] * 50])
+    reader = reader_of(tmp_path, TEXT)
+    rows = np.array([3])
+    reader.cost(entry, 0, TEXT, rows)
+    first, second = ReadTally(), ReadTally()
+    reader.read(entry, 0, TEXT, rows, first)
+    reader.read(entry, 0, TEXT, rows, second)
+    assert (first.requests, second.requests) == (2, 1)
+    assert first.bytes - second.bytes == entry.index.bytes
+    assert second.bytes == reader.cost(entry, 0, TEXT, rows)[0]
+
+
+def test_overhead_is_what_the_cache_is_bound_to(tmp_path, write_shard, reader_of):
+    entries = []
+    for i in range(3):
+        (tmp_path / str(i)).mkdir()
+        made = write_shard(tmp_path / str(i), TEXT, [[("x",)] * 50])
+        index = dataclasses.replace(made.index, file=f"{i}/s.index.arrow")
+        entries.append(dataclasses.replace(made, file=f"{i}/s.rec", index=index))
+    reader = reader_of(tmp_path, TEXT)
+    beside = sum(e.index.bytes for e in entries)
+
+    def loads():
+        tally = ReadTally()
+        for entry in entries * 2:
+            reader.read(entry, 0, TEXT, np.array([0]), tally)
+        return tally.requests - 6
+
+    assert reader.overhead(beside, 10**9) == 2 * beside
+    assert loads() == 3
+    assert loads() == 0
+    assert reader.overhead(beside, beside // 2) == beside // 2
+    assert loads() >= 5

@@ -186,6 +186,10 @@ def test_a_file_that_changed_since_the_scan_is_refused():
     changed[len(rec) // 2 + 8] = 1  # a flag, so that a further label is promised
     source = MemorySource({"a.rec": bytes(changed)})
     reader = RecordIOReader(source, found.schema, {}, {"a.rec": found.index})
-    with pytest.raises(MalformedShard, match="1 further labels") as caught:
-        reader.read(found.entry, 0, found.schema)
-    assert caught.value.record == 1
+    block = reader.read(found.entry, 0, found.schema)
+    assert list(block.damaged) == [1]
+    error = block.damaged[1]
+    assert isinstance(error, MalformedShard)
+    assert "1 further labels" in str(error)
+    assert (error.record, error.offset, block.unchecked) == (1, len(rec) // 2, 1)
+    assert row_at(found.schema, block, 0)[0] == JPEG

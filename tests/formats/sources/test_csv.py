@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from forebay.formats.errors import SourceError
+from forebay.formats.errors import SourceError, StorageError
 from forebay.formats.sources import csv as csv_source
 
 
@@ -104,3 +106,50 @@ def test_round_trip(tmp_path_factory, rows, rows_of):
         writer.writerows([("i", "s"), *((i, "s" + s) for i, s in rows)])
     cut = detect(folder / "t.csv", SourceOptions()).cut(CutRequest(1 << 20, None, folder))
     assert rows_of(cut) == [{"i": i, "s": "s" + s} for i, s in rows]
+
+
+@pytest.mark.parametrize(
+    ("texts", "spec"),
+    [
+        (["2134", "-7", "0"], "int64"),
+        (["2134", "02134"], "text"),
+        (["1", "+1"], "text"),
+        (["-0"], "text"),
+        (["0x10"], "text"),
+        ([str(2**63 - 1), str(-(2**63))], "int64"),
+        ([str(2**64 - 1), "0"], "uint64"),
+        ([str(2**64)], "text"),
+        ([str(2**63), "-1"], "text"),
+        (["1.5", "7"], "float64"),
+        (["1.5", "007"], "text"),
+        (["1.5", "+7"], "text"),
+        (["1.5", "07.5"], "text"),
+        (["0.5", "-0.5", "1e3", "nan", "inf"], "float64"),
+        (["0.5", str(2**53 - 1)], "float64"),
+        (["0.5", str(2**53 + 1)], "text"),
+        (["0.5", "1e400"], "text"),
+    ],
+)
+def test_a_column_is_numbers_only_where_nothing_is_lost(tmp_path, cut_of, rows_of, texts, spec):
+    cut = cut_of(_write(tmp_path / "t.csv", "a\n" + "\n".join(texts) + "\n"))
+    assert cut.schema["a"].spec == spec
+    found = [r["a"] for r in rows_of(cut)]
+    python = {"int64": int, "uint64": int, "float64": float, "text": str}[spec]
+    assert list(map(repr, found)) == [repr(python(t)) for t in texts]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(texts=st.lists(st.from_regex(r"[+-]?[0-9]{1,21}", fullmatch=True), min_size=1, max_size=4))
+def test_digits_are_never_changed(tmp_path_factory, texts, rows_of):
+    from forebay.formats.sources.detect import detect
+    from forebay.formats.sources.source import CutRequest, SourceOptions
+
+    folder = tmp_path_factory.mktemp("csv")
+    path = _write(folder / "t.csv", "a\n" + "\n".join(texts) + "\n")
+    cut = detect(path, SourceOptions()).cut(CutRequest(1 << 20, None, folder))
+    assert [str(r["a"]) for r in rows_of(cut)] == texts
+
+
+def test_a_store_that_fails_is_no_fault_of_the_input(tmp_path, cut_of):
+    with pytest.raises(StorageError, match=r"cannot read .*mem.*Input/output error"):
+        list(csv_source._batches(Path("/proc/self/mem"), {}, nulls=True))

@@ -66,7 +66,7 @@ def test_missing_files(flat, tmp_path, cut_of, rows_of):
         ("name,label\na.jpg,1\n", "columns name, label"),
         ("file,label\n../a.jpg,1\n", "leads out of"),
         ("file,label\n/etc/passwd,1\n", "leads out of"),
-        ("file,x,x\na.jpg,1,2\n", "same name"),
+        ("file,x,x\na.jpg,1,2\n", "two columns of the name 'x'"),
         ("file,label\na.jpg\n", "cannot read labels"),
         ("", "cannot read labels"),
         ("file,image\na.jpg,1\n", "image"),
@@ -88,3 +88,23 @@ def test_label_file_is_part_of_the_digest(flat, tmp_path):
     before = detect(flat, SourceOptions(labels=table)).digest
     table.write_text("file,label\na.jpg,15\n")
     assert detect(flat, SourceOptions(labels=table)).digest != before
+
+
+def test_values_stay_as_they_are_written(flat, tmp_path, cut_of, rows_of, image_bytes):
+    for name in ("1.50", "007"):
+        (flat / name).write_bytes(image_bytes(9))
+    table = tmp_path / "l.csv"
+    table.write_text("file,zip,day\n1.50,02134,2020-01-01\n007,99501,NA\n")
+    cut = cut_of(flat, labels=table)
+    assert {f.name: f.spec for f in cut.schema} == {"image": "jpeg", "zip": "text", "day": "text"}
+    assert [r["zip"] for r in rows_of(cut)] == ["02134", "99501"]
+    assert [r["day"] for r in rows_of(cut)] == ["2020-01-01", "NA"]
+
+
+def test_every_file_bad_is_refused(flat, tmp_path, cut_of):
+    table = tmp_path / "l.csv"
+    table.write_text("file\nnope.jpg\ngone.jpg\n")
+    with pytest.raises(
+        SourceError, match=r"nothing is left.*all 2 inputs.*nope\.jpg: no such file"
+    ):
+        cut_of(flat, labels=table, skip_bad=True)

@@ -101,3 +101,32 @@ def test_folder_inside_itself(tree, cut_of, rows_of):
     (tree / "a" / "loop").symlink_to(tree)
     (tree / "c" / "link").symlink_to(tree / "b")
     assert len(rows_of(cut_of(tree))) == 7
+
+
+def test_an_image_beside_the_classes_is_named(tree, cut_of, image_bytes):
+    (tree / "README").write_bytes(image_bytes(3))
+    for skip_bad in (False, True):
+        with pytest.raises(SourceError, match=r"1 images beside its class folders.*'README'"):
+            cut_of(tree, skip_bad=skip_bad)
+
+
+def test_a_name_that_is_not_utf8_is_rejected(tree, cut_of, image_bytes):
+    name = os.fsdecode(b"a/caf\xe9.jpg")
+    (tree / name).write_bytes(image_bytes(3))
+    with pytest.raises(SourceError, match=r"1 of 6 files.*a/caf\\xe9\.jpg: its name is not UTF-8"):
+        cut_of(tree)
+    cut = cut_of(tree, skip_bad=True)
+    assert [(r.name, r.why) for r in cut.rejected] == [
+        (r"a/caf\xe9.jpg", "its name is not UTF-8; rename it")
+    ]
+    assert sum(j.records for j in cut.jobs) == 5
+
+
+def test_every_file_bad_is_refused(tree, cut_of):
+    for path in tree.rglob("*.*"):
+        if path.is_file():
+            path.write_text("no image")
+    with pytest.raises(
+        SourceError, match=r"nothing is left to pack: all 5 inputs are bad.*and 2 more"
+    ):
+        cut_of(tree, skip_bad=True)

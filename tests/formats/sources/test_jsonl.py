@@ -93,3 +93,31 @@ def test_empty(tmp_path, cut_of, text):
 def test_nulls_inside_lists(tmp_path, cut_of, rows_of):
     with pytest.raises(SourceError, match="null inside a list"):
         rows_of(cut_of(_write(tmp_path / "t.jsonl", ['{"a": [1, null]}'])))
+
+
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        (['{"a": 1}', f'{{"a": {2**63}}}'], f"line 2: field 'a' has the integer {2**63}"),
+        (["", f'{{"b": 1, "a": {10**30}}}'], f"line 2: field 'a' has the integer {10**30}"),
+        (['{"a": 0.5}', f'{{"a": {2**53 + 1}}}'], f"line 2: field 'a' has the integer {2**53 + 1}"),
+        ([f'{{"a": [1, -{2**63 + 1}]}}'], f"line 1: field 'a' has the integer -{2**63 + 1}"),
+    ],
+)
+@pytest.mark.parametrize("read_bytes", [8, 1 << 20])
+def test_an_integer_that_would_change_is_named(
+    tmp_path, cut_of, monkeypatch, lines, where, read_bytes
+):
+    monkeypatch.setattr(jsonl, "_READ_BYTES", read_bytes)
+    with pytest.raises(SourceError, match=re.escape(where)):
+        cut_of(_write(tmp_path / "t.jsonl", lines))
+
+
+def test_integers_that_fit_are_kept(tmp_path, cut_of, rows_of):
+    values = [2**63 - 1, -(2**63), 0]
+    lines = [json.dumps({"a": v, "t": f"{2**70}", "f": 1e17, "g": 2**53}) for v in values]
+    lines[0] = lines[0].replace(str(2**53), "0.5")
+    rows = rows_of(cut_of(_write(tmp_path / "t.jsonl", lines)))
+    assert [r["a"] for r in rows] == values
+    assert [(r["t"], r["f"]) for r in rows] == [(str(2**70), 1e17)] * 3
+    assert [r["g"] for r in rows] == [0.5, 2.0**53, 2.0**53]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -71,29 +72,55 @@ def read_all(schema, entry, files, rows=None):
     return [reader.read(entry, b, schema, rows) for b in range(len(entry.block_rows))]
 
 
+def values(schema, block, i):
+    """A row as bytes and nulls: its text need not be UTF-8."""
+    found = []
+    for f in schema:
+        column = block.columns[f.name]
+        raw = column.values[i] if isinstance(column, FixedColumn) else column.view(i)
+        found.append((raw.tobytes(), column.valid is None or bool(column.valid[i])))
+    return found
+
+
+def only_damage(schema, blocks, original):
+    """The one row that is damaged, when all others are as they were."""
+    found = [(b, row, e) for b, block in enumerate(blocks) for row, e in block.damaged.items()]
+    assert len(found) == 1
+    for b, block in enumerate(blocks):
+        assert block.rows == 4
+        for i in range(4):
+            if (b, i) != found[0][:2]:
+                assert values(schema, block, i) == values(schema, original, i)
+    return found[0]
+
+
 def test_every_byte_of_the_records(shard):
     schema, entry, files = shard
     index = decode_index(np.frombuffer(files["s.index.arrow"], np.uint8), "s", entry.bytes, schema)
     half = int(entry.block_bytes[0])
+    (original, _) = read_all(schema, entry, files)
     for at in range(entry.bytes):
         record = int(np.searchsorted(index.offset, at, "right")) - 1
         for flip in (0x01, 0x80, 0xFF):
             bad = bytearray(files["s.rec"])
             bad[at] ^= flip
-            with pytest.raises(ChecksumMismatch) as caught:
-                read_all(schema, entry, files | {"s.rec": bytes(bad)})
-            assert (caught.value.shard, caught.value.record) == ("s.rec", record)
-            assert caught.value.offset == index.offset[record]
-            assert caught.value.block == (at >= half)
-            assert re.search(
-                r"is 0x[0-9a-f]{8} where the index has 0x[0-9a-f]{8}", str(caught.value)
-            )
-        # Single rows are checked too; the others are not touched by it.
+            blocks = read_all(schema, entry, files | {"s.rec": bytes(bad)})
+            b, row, error = only_damage(schema, blocks, original)
+            assert isinstance(error, ChecksumMismatch)
+            assert (error.shard, error.record, b * 4 + row) == ("s.rec", record, record)
+            assert error.offset == index.offset[record]
+            assert error.block == b == (at >= half)
+            assert re.search(r"is 0x[0-9a-f]{8} where the index has 0x[0-9a-f]{8}", str(error))
+        # Single rows are checked too, under their place among those asked for.
         row, block = record % 4, int(at >= half)
         reader = RecordIOReader(MemorySource(files | {"s.rec": bytes(bad)}), schema, {})
-        with pytest.raises(ChecksumMismatch):
-            reader.read(entry, block, schema, np.array([row]))
-        assert reader.read(entry, block, schema, np.array([(row + 1) % 4])).rows == 1
+        other = (row + 1) % 4
+        read = reader.read(entry, block, schema, np.array([other, row, other, row]))
+        assert list(read.damaged) == [1, 3]
+        assert read.damaged[3].record == record
+        assert values(schema, read, 2) == values(schema, original, other)
+        assert reader.read(entry, block, schema, np.array([other])).damaged == {}
+        assert list(reader.read(entry, block, schema, np.array([row])).damaged) == [0]
 
 
 def test_every_byte_of_the_index(shard):
@@ -139,6 +166,7 @@ def test_records_that_their_check_vouches_for_are_still_not_believed(shard):
     schema, entry, files = shard
     rec = files["s.rec"]
     index = decode_index(np.frombuffer(files["s.index.arrow"], np.uint8), "s", len(rec), schema)
+    (original, _) = read_all(schema, entry, files)
     refused = wrong = 0
     for at in range(len(rec)):
         for flip in (0x01, 0x40, 0xFF):
@@ -147,15 +175,18 @@ def test_records_that_their_check_vouches_for_are_still_not_believed(shard):
             crcs = crc32c_ranges(bytes(bad), index.offset, index.length)
             other = encode_index(dataclasses.replace(index, crc32c=crcs), schema)
             made = forged(schema, entry, files | {"s.rec": bytes(bad)}, other)
-            try:
-                for block in read_all(schema, *made):
-                    assert block.rows == 4
-                    for i in range(4):
-                        _readable(schema, block, i)
-            except MalformedShard as e:
+            blocks = read_all(schema, *made)
+            for block in blocks:
+                for i in range(4):
+                    _readable(schema, block, i)
+            if any(block.damaged for block in blocks):
                 refused += 1
+                b, row, e = only_damage(schema, blocks, original)
+                assert isinstance(e, MalformedShard)
                 record = int(np.searchsorted(index.offset, at, "right")) - 1
-                wrong += (e.record, e.offset) != (record, index.offset[record])
+                place = (e.block, e.record, e.offset)
+                wrong += place != (b, b * 4 + row, index.offset[record])
+                wrong += e.record != record
     assert refused > len(rec) // 4
     assert not wrong
 
@@ -185,9 +216,66 @@ def test_a_foreign_file_with_any_byte_changed(shard):
             for b, rows in enumerate(found.entry.block_rows):
                 block = reader.read(found.entry, b, found.schema)
                 assert block.unchecked == block.rows == rows
+                assert block.damaged == {}
                 for i in range(block.rows):
                     row_at(found.schema, block, i)
     assert not unplaced
+
+
+def test_a_block_of_damaged_records_alone_is_still_a_block(shard):
+    schema, entry, files = shard
+    for block in read_all(schema, entry, files | {"s.rec": bytes(entry.bytes)}):
+        assert list(block.damaged) == [0, 1, 2, 3]
+        assert len({e.record for e in block.damaged.values()}) == 4
+        for i in range(4):
+            for f, value in zip(schema, row_at(schema, block, i), strict=True):
+                assert value == 0 if f.kind == "fixed" else len(value) == 0
+
+
+def test_an_index_may_not_ask_for_more_than_was_charged(shard):
+    schema, entry, files = shard
+    rec = files["s.rec"]
+    index = decode_index(np.frombuffer(files["s.index.arrow"], np.uint8), "s", len(rec), schema)
+    huge = dataclasses.replace(index, raw_length=np.full(8, (1 << 29) - 1, np.uint32))
+    made = forged(schema, entry, files, encode_index(huge, schema))
+    reader = RecordIOReader(MemorySource(made[1]), schema, {})
+    rows = np.arange(4)
+    tracemalloc.start()
+    try:
+        for asked in (None, rows, rows[:1]):
+            at_most = sum(reader.cost(made[0], 0, schema, asked))
+            if "zstd" in entry.codec:
+                with pytest.raises(MalformedShard, match=r"bytes of records once decompressed"):
+                    reader.read(made[0], 0, schema, asked)
+            else:
+                block = reader.read(made[0], 0, schema, asked)
+                assert len(block.damaged) == block.rows
+            assert at_most < 20_000
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_frame_that_claims_another_size_is_found_before_anything_is_allocated(shard):
+    schema, entry, files = shard
+    if "zstd" not in entry.codec:
+        pytest.skip("no frames of zstd")
+    rec = files["s.rec"]
+    index = decode_index(np.frombuffer(files["s.index.arrow"], np.uint8), "s", len(rec), schema)
+    raw = index.raw_length.copy()
+    raw[2] += 1
+    other = encode_index(dataclasses.replace(index, raw_length=raw), schema)
+    first, second = read_all(schema, *forged(schema, entry, files, other))
+    assert list(first.damaged) == [2]
+    assert "holds" in str(first.damaged[2])
+    assert second.damaged == {}
+
+
+def test_an_index_that_places_more_in_a_block_than_the_table(shard):
+    schema, entry, files = shard
+    smaller = dataclasses.replace(entry, block_bytes=entry.block_bytes - 4)
+    with pytest.raises(MalformedShard, match=r"block 0: its index places \d+ bytes"):
+        read_all(schema, smaller, files)
 
 
 def test_a_missing_dictionary_is_named(tmp_path):

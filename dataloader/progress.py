@@ -1,4 +1,4 @@
-"""The loader's own record: epochs, batches, waits, as `stats()` tells them."""
+"""How far a loader is: epochs, batches and waits, as `stats()` tells them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay.telemetry.meter import Board
 from forebay.telemetry.stats import LoaderStats
 
 
-class RunRecord:
+class Progress:
     """Counts what is delivered. Used from the consumer's thread alone."""
 
     def __init__(self, board: Board, budget: Budget, threads: int) -> None:
@@ -38,6 +38,9 @@ class RunRecord:
             self._wall_s += now - self._mark
             if self._fresh:
                 self._first_s, self._fresh = now - self._mark, False
+        else:
+            # Another iterator of the loader has ended meanwhile.
+            self._wall_s += waited_s
         self._mark = now
         self._batches += 1
         self._samples += n
@@ -68,6 +71,6 @@ class RunRecord:
             budget_limit=self._budget.limit,
             budget_peak=self._budget.peak,
             budget_overdrawn=self._budget.overdrawn,
-            budget_by_room=self._budget.by_room(),
+            budget_by_account=self._budget.by_account(),
             stages=tuple(s for s in stages if s.name != "unchecked"),
         )

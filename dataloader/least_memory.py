@@ -1,0 +1,96 @@
+"""How many bytes a run needs at least, checked at the door."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from forebay.dataloader.config import LoaderConfig
+from forebay.dataloader.plan.epoch import PlanSettings
+from forebay.dataloader.plan.footprint import resident_bytes
+from forebay.formats.dataset import ShardDataset
+
+SAMPLE = 8
+"""Blocks looked at to estimate what the chosen columns take."""
+
+INDEX_SHARE = 4
+"""Footers and indexes may take this part of a budget: a quarter."""
+
+log = logging.getLogger("forebay")
+
+
+def column_share(dataset: ShardDataset) -> float:
+    """Share of blocks' bytes that the dataset's columns take: the largest in a sample of blocks."""
+    found = [
+        dataset.cost(b)[0] / int(dataset.blocks.bytes[b])
+        for b in _sample(dataset)
+        if dataset.blocks.bytes[b]
+    ]
+    return min(1.0, max(found, default=1.0))
+
+
+def _sample(dataset: ShardDataset) -> list[int]:
+    """Some blocks from all over the dataset, the largest among them."""
+    count = len(dataset.blocks)
+    if not count:
+        return []
+    spread = np.linspace(0, count - 1, min(count, SAMPLE)).astype(int)
+    return [*spread.tolist(), int(dataset.blocks.memory.argmax())]
+
+
+def _largest(dataset: ShardDataset) -> int:
+    """The most bytes that one read holds while it works."""
+    return max((sum(dataset.cost(b)) for b in _sample(dataset)), default=0)
+
+
+def list_bytes(dataset: ShardDataset, decoded: Mapping[str, Any]) -> int:
+    """Estimated bytes of one sample's fields of differing size, for the slot's charge."""
+    varying = [f for f in dataset.schema if f.kind != "fixed" and f.name not in decoded]
+    if not varying or not len(dataset):
+        return 0
+    mean = int(dataset.blocks.memory.sum() * column_share(dataset)) // len(dataset)
+    return mean + 100 * len(varying)
+
+
+def index_bytes(dataset: ShardDataset, memory: int) -> int:
+    """Bytes that footers and indexes may take of a budget: up to a quarter."""
+    return dataset.overhead(memory // INDEX_SHARE)
+
+
+def least_memory(dataset: ShardDataset, resident: int, batch_bytes: int) -> int:
+    """The least budget for so many bytes of resident blocks: with a read, two batches, indexes."""
+    need = resident + _largest(dataset) + 2 * batch_bytes
+    every_index = dataset.overhead(1 << 62)
+    return min(need + every_index, -(-need * INDEX_SHARE // (INDEX_SHARE - 1)))
+
+
+def check_memory(
+    config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, batch_bytes: int
+) -> None:
+    """Refuses a budget that cannot hold the order's blocks, a read, two batches and the indexes.
+
+    Raises:
+        ValueError: names the least value that works.
+    """
+    if not len(dataset.blocks):
+        return
+    blocks = (dataset.blocks.memory * column_share(dataset)).astype("int64")
+    window = 0 if plan.by_record else resident_bytes(plan, blocks, epoch=0, batch=config.batch_size)
+    least = least_memory(dataset, window, batch_bytes)
+    if config.memory < least:
+        raise ValueError(
+            f"memory={config.memory} bytes is too little for order {config.order!r}: it needs "
+            f"{window} for resident blocks, {_largest(dataset)} to read one more, "
+            f"{2 * batch_bytes} for two batches, and room for indexes; give memory={least} or "
+            "more, or a smaller batch_size or window_bytes"
+        )
+    if config.order == "full" and not plan.by_record and int(blocks.sum()) > config.memory:
+        log.warning(
+            "shuffle='full' over blocks larger than memory reads a block anew for almost every "
+            "sample, about %.0f times the dataset an epoch; shuffle='window' reads it once, and "
+            "RecordIO shards read single records",
+            len(dataset) / max(1, len(dataset.blocks)),
+        )

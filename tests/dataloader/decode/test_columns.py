@@ -1,0 +1,92 @@
+"""Fields that need no decoder: copied to their places, nulls told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forebay.dataloader.decode.columns import collect, gather, is_dense
+from forebay.dataloader.flow.errors import DecodeError
+from forebay.formats.column import FixedColumn, VarColumn
+from forebay.formats.record import Field
+
+ROWS = np.array([3, 0, 2])
+PLACES = np.array([1, 4, 0])
+
+
+def strings(values, field_dtype=np.uint8, valid=None):
+    data = np.concatenate([np.asarray(v, field_dtype) for v in values])
+    lengths = np.array([len(v) for v in values], np.int64)
+    return VarColumn(data, np.cumsum(lengths) - lengths, lengths, valid)
+
+
+def test_gather_puts_each_row_in_its_place_and_leaves_the_others():
+    column = FixedColumn(np.arange(8, dtype=np.int32).reshape(4, 2))
+    out = np.full((5, 2), -1, np.int32)
+    assert gather(Field.parse("x", "int32[2]"), column, ROWS, PLACES, out) == {}
+    assert out.tolist() == [[4, 5], [6, 7], [-1, -1], [-1, -1], [0, 1]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floating_point_nulls_are_nan(dtype):
+    column = FixedColumn(np.arange(4, dtype=dtype), np.array([True, True, False, True]))
+    out = np.zeros(5, dtype)
+    assert gather(Field.parse("x", f"{dtype}?"), column, ROWS, PLACES, out) == {}
+    assert np.isnan(out[0])
+    assert out[1:].tolist() == [3, 0, 0, 0]
+    assert column.values.tolist() == [0, 1, 2, 3], "the block is not ours to change"
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_other_nulls_are_bad_places(dtype):
+    column = FixedColumn(np.ones(4, dtype), np.array([False, False, False, True]))
+    out = np.zeros(5, dtype)
+    bad = gather(Field.parse("n", f"{dtype}?"), column, ROWS, PLACES, out)
+    assert sorted(bad) == [0, 4]
+    for error in bad.values():
+        assert isinstance(error, DecodeError)
+        assert f"field 'n' is null, and a tensor of {dtype} has no value for null" in str(error)
+        assert "read without this column" in str(error)
+
+
+def test_a_null_that_is_not_asked_for_is_no_fault():
+    column = FixedColumn(np.arange(4), np.array([True, False, True, True]))
+    out = np.zeros(5, np.int64)
+    assert gather(Field.parse("n", "int64?"), column, ROWS, PLACES, out) == {}
+
+
+def test_collect_gives_values_of_their_own():
+    column = strings([[1], [2, 3], [], [4, 5, 6]], np.uint16)
+    out = [None] * 5
+    assert collect(Field.parse("ids", "uint16[*]"), column, ROWS, PLACES, out) == {}
+    assert [v if v is None else v.tolist() for v in out] == [[], [4, 5, 6], None, None, [1]]
+    assert not np.shares_memory(out[1], column.values)
+
+
+def test_nulls_of_varying_fields_are_none():
+    valid = np.array([False, True, True, True])
+    column = VarColumn(
+        np.frombuffer(b"xyz", np.uint8), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), valid
+    )
+    out = ["?"] * 5
+    assert collect(Field.parse("t", "bytes?"), column, ROWS, PLACES, out) == {}
+    assert out == [b"", b"yz", "?", "?", None]
+
+
+def test_text_that_is_not_utf_8_is_a_bad_place_and_the_others_are_there():
+    column = VarColumn(
+        np.frombuffer(b"a\xff\xc3\xb6ok", np.uint8),
+        np.array([0, 0, 1, 2]),
+        np.array([1, 0, 1, 2]),
+    )
+    out = [None] * 5
+    bad = collect(Field.parse("t", "text"), column, ROWS, PLACES, out)
+    assert list(bad) == [0]
+    assert isinstance(bad[0], DecodeError)
+    assert "field 't' is not UTF-8 text" in str(bad[0])
+    assert (out[1], out[4]) == ("ö", "a")
+
+
+def test_only_fixed_fields_are_dense():
+    specs = {"int64": True, "float32[2,3]": True, "uint16[*]": False, "text": False, "jpeg": False}
+    assert {s: is_dense(Field.parse("x", s)) for s in specs} == specs

@@ -1,0 +1,82 @@
+"""Cutting a ticket: every place once, in slices that each touch few blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.dataloader.flow.ticket import LoadKey, Ticket, cut
+
+
+def ticket(blocks, step=3, by_record=False):
+    blocks = np.array(blocks, np.int64)
+    n = len(blocks)
+    rows = np.arange(n, dtype=np.int64) * 7 % 50
+    return Ticket(0, step, np.arange(n, dtype=np.int64), blocks, rows, n, by_record=by_record)
+
+
+TICKETS = st.builds(
+    ticket, st.lists(st.integers(0, 12), max_size=400), st.just(3), by_record=st.booleans()
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(whole=TICKETS, threads=st.integers(0, 40))
+def test_every_place_is_in_one_slice(whole, threads):
+    slices = cut(whole, threads)
+    assert sorted(int(p) for s in slices for p in s.places) == list(range(len(whole)))
+    for s in slices[:-1]:
+        assert 4 <= len(s.places) <= 64
+    if slices:
+        assert 1 <= len(slices[-1].places) <= 64
+
+
+@settings(max_examples=200, deadline=None)
+@given(whole=TICKETS, threads=st.integers(0, 40))
+def test_each_run_of_a_slice_is_of_one_block(whole, threads):
+    for part, s in enumerate(cut(whole, threads)):
+        assert len(s.bounds) == len(s.keys) + 1
+        assert (int(s.bounds[0]), int(s.bounds[-1])) == (0, len(s.places))
+        assert (np.diff(s.bounds) > 0).all()
+        assert len(set(s.keys)) == len(s.keys)
+        runs = list(s.runs())
+        assert [k for k, _ in runs] == list(s.keys)
+        for i, (key, places) in enumerate(runs):
+            assert set(whole.blocks[places].tolist()) == {key.block}
+            rows = whole.rows[places]
+            if whole.by_record:
+                assert key == LoadKey(key.block, whole.step, part)
+                wanted = s.wanted(i)
+                assert wanted.tolist() == rows.tolist()
+                # What was read holds those rows alone, in the order asked for.
+                assert wanted[s.rows_in(key, places)].tolist() == rows.tolist()
+            else:
+                assert key == LoadKey(key.block)
+                assert s.wanted(i) is None
+                assert s.rows_in(key, places).tolist() == rows.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(whole=TICKETS, threads=st.integers(1, 8))
+def test_a_block_is_split_only_between_neighbouring_slices(whole, threads):
+    slices = cut(whole, threads)
+    for block in set(whole.blocks.tolist()):
+        touched = [i for i, s in enumerate(slices) if block in whole.blocks[s.places]]
+        assert touched == list(range(touched[0], touched[-1] + 1))
+
+
+def test_blocks_that_stand_first_in_the_batch_are_decoded_first():
+    slices = cut(ticket([9, 2, 9, 5, 2, 5, 9, 2]), 1)
+    assert [s.places.tolist() for s in slices] == [[0, 2, 6, 1], [4, 7, 3, 5]]
+    assert [[k.block for k in s.keys] for s in slices] == [[9, 2], [2, 5]]
+
+
+def test_more_threads_make_smaller_slices_between_4_and_64_rows():
+    whole = ticket([0] * 256)
+    sizes = {t: len(cut(whole, t)[0].places) for t in (0, 1, 2, 4, 100)}
+    assert sizes == {0: 64, 1: 64, 2: 32, 4: 16, 100: 4}
+
+
+def test_an_empty_ticket_has_no_slices():
+    assert cut(ticket([]), 4) == []

@@ -1,0 +1,139 @@
+"""Tickets: the order cut into batches, with what may be forgotten after each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
+from forebay.dataloader.plan.window import WindowShape
+
+ORDERS = ("sequential", "blocks", "window", "full")
+KNOWN = ("sequential", "blocks", "window")
+
+
+def plan(rows, order, shape=(3, 2), by_record=False, seed=5):
+    first_row = np.r_[0, np.cumsum(rows)].astype(np.int64)
+    return PlanSettings(first_row, order, seed, WindowShape(*shape), by_record)
+
+
+def tickets(settings_, n=7, drop_last=False, epoch=0, step=0):
+    return list(EpochPlan(settings_, Fixed(n, drop_last), epoch).tickets(step))
+
+
+ROWS = st.lists(st.integers(0, 9), max_size=30)
+SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 5))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=ROWS,
+    order=st.sampled_from(ORDERS),
+    shape=SHAPES,
+    n=st.integers(1, 50),
+    drop_last=st.booleans(),
+    epoch=st.integers(0, 3),
+)
+def test_tickets_are_the_order_cut(rows, order, shape, n, drop_last, epoch):
+    settings_ = plan(rows, order, shape)
+    cut = tickets(settings_, n, drop_last, epoch)
+    total = settings_.total // n * n if drop_last else settings_.total
+    assert [t.step for t in cut] == list(range(len(cut)))
+    assert {t.epoch for t in cut} <= {epoch}
+    assert [len(t) for t in cut[:-1]] == [n] * (len(cut) - 1)
+    assert all(t.n_global == len(t) == len(t.blocks) == len(t.rows) for t in cut)
+    assert [int(p) for t in cut for p in t.positions] == list(range(total))
+    blocks, rows_ = settings_.order_of(epoch).locate(np.arange(total, dtype=np.int64))
+    assert [int(b) for t in cut for b in t.blocks] == blocks.tolist()
+    assert [int(r) for t in cut for r in t.rows] == rows_.tolist()
+
+
+@pytest.mark.parametrize("n", [7, 4096, 9001, 30_000])
+@pytest.mark.parametrize("order", ORDERS)
+def test_locating_ahead_changes_nothing(order, n):
+    settings_ = plan([100] * 250 + [11], order)
+    cut = tickets(settings_, n)
+    blocks, rows = settings_.order_of(0).locate(np.arange(settings_.total, dtype=np.int64))
+    assert np.concatenate([t.blocks for t in cut]).tolist() == blocks.tolist()
+    assert np.concatenate([t.rows for t in cut]).tolist() == rows.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=ROWS,
+    order=st.sampled_from(KNOWN),
+    shape=SHAPES,
+    n=st.integers(1, 40),
+    seed=st.integers(0, 50),
+)
+def test_each_block_is_told_once_when_no_later_ticket_needs_it(rows, order, shape, n, seed):
+    cut = tickets(plan(rows, order, shape, seed=seed), n)
+    needed = [set(t.blocks.tolist()) for t in cut]
+    told = [(b, s) for s, t in enumerate(cut) for b in t.last_use]
+    assert sorted(b for b, _ in told) == [b for b, k in enumerate(rows) if k]
+    for block, step in told:
+        assert all(block not in later for later in needed[step + 1 :])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=ROWS,
+    order=st.sampled_from(KNOWN),
+    shape=SHAPES,
+    n=st.integers(1, 40),
+    seed=st.integers(0, 50),
+)
+def test_a_spare_block_is_needed_again_but_not_before_its_next_use(rows, order, shape, n, seed):
+    settings_ = plan(rows, order, shape, seed=seed)
+    cut = tickets(settings_, n)
+    uses = settings_.order_of(0).uses()
+    last = {b: s for s, t in enumerate(cut) for b in t.last_use}
+    spared = [(b, s) for s, t in enumerate(cut) for b in t.spare]
+    if order != "window":
+        assert not spared
+    assert len(spared) == len(uses.blocks) - len(set(uses.blocks.tolist()))
+    for block, step in spared:
+        assert last[block] >= step
+        ends = int(cut[step].positions[-1])
+        begins = [int(f) for b, f in zip(uses.blocks, uses.first, strict=True) if b == block]
+        again = [f for f in begins if f > int(cut[step].positions[0])]
+        assert again, "told as spare, but there is no further use"
+        for ticket in cut[step + 1 :]:
+            if block in ticket.blocks:
+                assert int(ticket.positions[-1]) >= min(again)
+                assert min(again) > ends or int(ticket.positions[0]) > ends
+                break
+
+
+@pytest.mark.parametrize("order", ["sequential", "blocks"])
+def test_a_block_is_told_by_the_ticket_that_holds_its_last_row(order):
+    rows = [4, 0, 9, 1, 7, 3]
+    cut = tickets(plan(rows, order), 5)
+    for block in (0, 2, 3, 4, 5):
+        held = [s for s, t in enumerate(cut) if block in t.blocks]
+        assert [s for s, t in enumerate(cut) if block in t.last_use] == [held[-1]]
+
+
+@pytest.mark.parametrize("by_record", [False, True])
+def test_full_order_tells_no_last_use(by_record):
+    settings_ = plan([5] * 10, "full", by_record=by_record)
+    cut = tickets(settings_)
+    assert not any(t.last_use or t.spare for t in cut)
+    assert {t.by_record for t in cut} == {by_record}
+    assert EpochPlan(settings_, Fixed(3), 0).keep_for_later
+    assert not EpochPlan(plan([5], "window"), Fixed(3), 0).keep_for_later
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("step", [1, 4, 7, 8, 20])
+def test_tickets_from_a_step_on_are_the_tail(order, step):
+    settings_ = plan([5] * 10, order)
+    whole, tail = tickets(settings_), tickets(settings_, step=step)
+    assert [t.step for t in tail] == list(range(step, len(whole)))
+    for a, b in zip(whole[step:], tail, strict=True):
+        assert a.positions.tolist() == b.positions.tolist()
+        assert a.blocks.tolist() == b.blocks.tolist()
+        assert a.rows.tolist() == b.rows.tolist()

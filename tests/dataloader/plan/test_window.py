@@ -1,0 +1,131 @@
+"""The window order: its shape, what it keeps resident, and how well it mixes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.dataloader.plan.window import LANES, Window, WindowShape, window_shape
+
+MB = 10**6
+
+
+def window(rows, shape, seed=0, epoch=0):
+    first_row = np.r_[0, np.cumsum(rows)].astype(np.int64)
+    return Window(first_row, seed, epoch, WindowShape(*shape)), first_row
+
+
+def test_what_fits_the_window_is_one_full_shuffle():
+    assert window_shape(np.full(60, MB), 60 * MB) == WindowShape(1, 60)
+    assert window_shape(np.array([10**12]), 1) == WindowShape(1, 1)
+    assert window_shape(np.empty(0, np.int64), 1) == WindowShape(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("window_bytes", "lanes", "blocks"),
+    [
+        (480 * MB, 48, 10),
+        (64 * MB, 48, 1),
+        (48 * MB, 48, 1),
+        (47 * MB, 24, 1),
+        (23 * MB, 16, 1),
+        (13 * MB, 12, 1),
+        (11 * MB, 8, 1),
+        (7 * MB, 6, 1),
+        (5 * MB, 4, 1),
+        (3 * MB, 3, 1),
+        (2 * MB, 2, 1),
+        (MB, 1, 1),
+        (1, 1, 1),
+    ],
+)
+def test_lanes_are_the_largest_divisor_that_fits(window_bytes, lanes, blocks):
+    assert window_shape(np.full(1000, MB), window_bytes) == WindowShape(lanes, blocks)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    memory=st.lists(st.integers(1, 10**7), min_size=2, max_size=200).map(np.array),
+    window_bytes=st.integers(1, 10**9),
+)
+def test_shape_fits_on_average_and_wastes_less_than_a_lane(memory, window_bytes):
+    shape, mean = window_shape(memory, window_bytes), memory.mean()
+    if memory.sum() <= window_bytes:
+        assert shape == WindowShape(1, len(memory))
+        return
+    assert LANES % shape.lanes == 0
+    assert shape.lanes * shape.blocks * mean <= window_bytes * 1.000001 or shape == WindowShape(
+        1, 1
+    )
+    assert shape.lanes * (shape.blocks + 1) * mean > window_bytes * 0.999999
+
+
+ROWS = st.lists(st.integers(0, 9), min_size=1, max_size=40).filter(any)
+SHAPES = st.tuples(st.integers(1, 12), st.integers(1, 6))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, shape=SHAPES, seed=st.integers(0, 99))
+def test_uses_cover_every_position_and_nothing_needs_more_than_the_window(rows, shape, seed):
+    order, first_row = window(rows, shape, seed)
+    total = int(first_row[-1])
+    blocks, _ = order.locate(np.arange(total, dtype=np.int64))
+    uses = order.uses()
+    live = [
+        {int(b) for b, f, s in zip(uses.blocks, uses.first, uses.last, strict=True) if f <= p <= s}
+        for p in range(total)
+    ]
+    assert all(int(blocks[p]) in live[p] for p in range(total))
+    assert max(map(len, live)) <= shape[0] * shape[1]
+    assert (uses.first <= uses.last).all()
+    assert set(uses.blocks.tolist()) == {b for b, n in enumerate(rows) if n}
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, shape=SHAPES)
+def test_uses_of_one_block_do_not_meet(rows, shape):
+    uses = window(rows, shape)[0].uses()
+    for block in set(uses.blocks.tolist()):
+        mine = np.flatnonzero(uses.blocks == block)
+        mine = mine[np.argsort(uses.first[mine])]
+        assert (uses.first[mine][1:] > uses.last[mine][:-1]).all()
+
+
+def test_lanes_take_turns_and_each_stays_in_its_share():
+    # 6 lanes of 40 records: positions p, p + 6, p + 12 are one lane's, which spans 4 blocks.
+    order, _ = window([10] * 24, (6, 2), seed=3)
+    blocks, _ = order.locate(np.arange(240, dtype=np.int64))
+    for lane in range(6):
+        mine = blocks[lane::6]
+        assert [len(set(mine[i : i + 20].tolist())) for i in (0, 20)] == [2, 2]
+        assert len(set(mine.tolist())) == 4
+
+
+def test_class_sorted_rows_mix():
+    # 100 classes of 100 rows lie one after the other, in blocks of 50. A perfect shuffle of 64
+    # rows holds 47.4 classes on average; neighbouring blocks alone would hold one or two.
+    order, first_row = window([50] * 200, (12, 2), seed=1)
+    blocks, rows = order.locate(np.arange(10_000, dtype=np.int64))
+    label = (first_row[blocks] + rows) // 100
+    classes = [len(set(label[i : i + 64].tolist())) for i in range(0, 9_984, 64)]
+    assert min(classes) >= 12
+    assert np.mean(classes) > 17
+    # No batch is made of one part of the dataset.
+    means = [label[i : i + 64].mean() for i in range(0, 9_984, 64)]
+    assert np.std(means) < 12
+
+
+def test_two_epochs_put_other_records_together():
+    order, first_row = window([10] * 60, (6, 1))
+    other, _ = window([10] * 60, (6, 1), epoch=1)
+    positions = np.arange(600, dtype=np.int64)
+    found = []
+    for one in (order, other):
+        blocks, rows = one.locate(positions)
+        record = first_row[blocks] + rows
+        found.append({frozenset((int(a), int(b))) for a, b in pairwise(record)})
+    assert len(found[0] & found[1]) < 30
