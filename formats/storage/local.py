@@ -64,18 +64,18 @@ class LocalSource:
     def read_into(self, key: str, offsets: Sequence[int], outs: Sequence[memoryview]) -> None:
         path = self._path(key)
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            # A file object and no bare descriptor: an interrupt in between closes it all the same.
+            file = path.open("rb", buffering=0)
         except FileNotFoundError as e:
             raise DatasetNotFound(f"no such file: {path}") from e
         except OSError as e:
             raise StorageError(f"cannot open {path}: {e.strerror}") from e
-        try:
-            for offset, out in zip(offsets, outs, strict=True):
-                self._fill(descriptor, key, offset, out.cast("B"))
-        except OSError as e:
-            raise StorageError(f"cannot read {path}: {e.strerror}") from e
-        finally:
-            os.close(descriptor)
+        with file:
+            try:
+                for offset, out in zip(offsets, outs, strict=True):
+                    self._fill(file.fileno(), key, offset, out.cast("B"))
+            except OSError as e:
+                raise StorageError(f"cannot read {path}: {e.strerror}") from e
 
     def _fill(self, descriptor: int, key: str, offset: int, out: memoryview) -> None:
         done = 0

@@ -68,14 +68,14 @@ def test_threads_prefetch_and_memory_change_nothing(kit, every_kind, shuffle):
 
 def test_rows_read_one_by_one_are_the_same_as_from_blocks(kit, labels):
     # Held in memory, blocks are kept; with room for few of them RecordIO reads single records.
-    path = labels("recordio", 1000)
+    path = labels("recordio", 3000)
     dataset = fb.open_dataset(path)
     held = int(dataset.blocks.memory.sum())
     large = fb.DataLoader(dataset, 50, "full", num_workers=0, memory=100 * held)
     small = fb.DataLoader(dataset, 50, "full", num_workers=0, memory=int(0.9 * held))
     blocks = [b["label"].tolist() for b in large]
     assert [b["label"].tolist() for b in small] == blocks
-    assert sorted(n for b in blocks for n in b) == list(range(1000))
+    assert sorted(n for b in blocks for n in b) == list(range(3000))
     reads = [loader.stats().stage("fetch").items for loader in (large, small)]
     assert reads[0] == len(dataset.blocks) < reads[1]
 
