@@ -87,7 +87,20 @@ def check_memory(
             f"{2 * batch_bytes} for two batches, and room for indexes; give memory={least} or "
             "more, or a smaller batch_size or window_bytes"
         )
-    if config.order == "full" and not plan.by_record and int(blocks.sum()) > config.memory:
+    _warn(config, plan, dataset, held=int(blocks.sum()))
+
+
+def _warn(config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, held: int) -> None:
+    """Tells of plans that work, but read the dataset over and over."""
+    if plan.by_record and (indexes := dataset.overhead(1 << 62)) > config.memory // INDEX_SHARE:
+        log.warning(
+            "shuffle='full' over single records needs %d bytes of indexes, and %d have room: "
+            "almost every sample reads an index anew; give memory=%d or more, or shuffle='window'",
+            indexes,
+            config.memory // INDEX_SHARE,
+            INDEX_SHARE * indexes,
+        )
+    if config.order == "full" and not plan.by_record and held > config.memory:
         log.warning(
             "shuffle='full' over blocks larger than memory reads a block anew for almost every "
             "sample, about %.0f times the dataset an epoch; shuffle='window' reads it once, and "

@@ -315,6 +315,20 @@ def test_full_order_over_blocks_that_do_not_fit_is_warned_of(caplog, tmp_path):
     assert not caplog.text
 
 
+def test_indexes_that_do_not_fit_are_warned_of(caplog, tmp_path):
+    rows = [{"blob": bytes(20)} for i in range(20_000)]
+    options = {"format": "recordio", "codec": "none", "block_bytes": 10_000}
+    fb.write_dataset(tmp_path / "d", rows, {"blob": "bytes"}, **options)
+    dataset = fb.open_dataset(tmp_path / "d")
+    fb.DataLoader(dataset, 4, "full", memory=500_000)
+    found = re.search(r"needs (\d+) bytes of indexes, .*give memory=(\d+) or more", caplog.text)
+    assert int(found[1]) >= 20 * len(rows)
+    caplog.clear()
+    fb.DataLoader(dataset, 4, "full", memory=int(found[2]))
+    fb.DataLoader(dataset, 4, "window", memory=500_000, window_bytes=100_000)
+    assert not caplog.text
+
+
 def test_nulls_without_a_value_end_in_an_error_that_says_what_to_do(tmp_path):
     rows = [{"n": i if i != 13 else None} for i in range(20)]
     fb.write_dataset(tmp_path / "d", rows, {"n": "int32?"})
