@@ -13,7 +13,7 @@ import pytest
 import forebay as fb
 from forebay.formats.column import Block, FixedColumn, VarColumn
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
 TOTAL = 2 * 10**9
 SOME = 15_000
@@ -84,7 +84,7 @@ def streamed(path, shuffle, most):
     """What the program told of an epoch, or of its first samples."""
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path), shuffle, str(most)],
-        capture_output=True, text=True, check=False, timeout=200,
+        capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
