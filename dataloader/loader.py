@@ -115,7 +115,8 @@ class DataLoader:
             as_dict=dataset.columns is None,
             list_bytes=list_bytes(dataset, self._decoders),
         )
-        batch_bytes = self._batch.declare().nbytes(self.config.batch_size)
+        # A batch is never larger than the dataset.
+        batch_bytes = self._batch.declare().nbytes(min(self.config.batch_size, len(dataset)))
         self._plan = self._settings(batch_bytes)
         self._epoch = 0
         self._info: BatchInfo | None = None

@@ -108,7 +108,10 @@ def main() -> None:
                 target = work / f"{part}-{format}"
                 quiet = subprocess.DEVNULL if args.json else None
                 subprocess.run([*pack, str(work / part), str(target)], check=True, stdout=quiet)
-        rows = [train(work, format, args) for format in ("parquet", "recordio")]
+        rows = []
+        for format in ("parquet", "recordio"):
+            print(f"training from {format} shards, {args.epochs} epochs ...", file=sys.stderr)
+            rows.append(train(work, format, args))
     if args.json:
         print(json.dumps(rows))
         return

@@ -59,7 +59,10 @@ def open_dataset(
     text = os.fspath(path)
     if "://" in text:
         raise DatasetNotFound(f"{text} is not a local path: copy or mount the dataset first")
-    opened = find(Path(text), format, generation)
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, got a string: columns=[{columns!r}]")
+    # Absolute, since programs change their folder after they have opened a dataset.
+    opened = find(Path(text).absolute(), format, generation)
     return ShardDataset(opened, tuple(columns) if columns is not None else None)
 
 

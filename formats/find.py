@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay.formats.errors import DatasetError, DatasetNotFound
+from forebay.formats.errors import DatasetError, DatasetNotFound, ManifestError
 from forebay.formats.foreign import Format, open_foreign
 from forebay.formats.manifest import FORMATS, MANIFEST
 from forebay.formats.opened import Opened, open_own, refuse_unfinished
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def _refuse_headless(folder: Path) -> None:
+    """A shard table without its manifest: what is left of one of ours is no dataset of others."""
+    tables = sorted(p.name for p in folder.glob("shards*.arrow"))
+    if tables:
+        raise ManifestError(
+            f"{folder} has {tables[0]} and no {MANIFEST}: the manifest of a forebay dataset is "
+            "lost, so nothing says what belongs to it; restore it or write the dataset again"
+        )
 
 
 def find(path: Path, format: Format | None = None, generation: int | None = None) -> Opened:
@@ -31,6 +41,7 @@ def find(path: Path, format: Format | None = None, generation: int | None = None
         return opened
     if path.is_dir():
         refuse_unfinished(path)
+        _refuse_headless(path)
     if generation is not None:
         raise DatasetError(
             f"{path} was not written by forebay and has no generations: leave generation out"

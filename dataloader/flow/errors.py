@@ -14,6 +14,12 @@ class LoaderError(RuntimeError):
     """Base of the failures of a running loader."""
 
 
+_REMEDIES = {
+    "fetch": "run `forebay verify` on the dataset to list all damage",
+    "decode": "the bytes are as they were packed: mend or leave out this record's source",
+}
+
+
 class SampleError(LoaderError):
     """A sample cannot be delivered; the damage itself is the exception's `__cause__`.
 
@@ -40,8 +46,7 @@ class SampleError(LoaderError):
         more = f" ({self.others} more in this batch)" if self.others else ""
         return (
             f"sample at position {self.position} (shard {self.shard}, record {self.record}) "
-            f"failed in {self.stage}: {self.cause}{more}; "
-            "run `forebay verify` on the dataset to list all damage"
+            f"failed in {self.stage}: {self.cause}{more}; {_REMEDIES[self.stage]}"
         )
 
 

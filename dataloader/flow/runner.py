@@ -73,6 +73,7 @@ class Runner:
         self._stopped = False
         self._freed = False
         self._abandoned = False
+        self._ended = False
         self._alive = 0
         self._error: BaseException | None = None
         self._process = os.getpid()
@@ -119,6 +120,7 @@ class Runner:
             self.start()
             flight = self._take() if self._threads else self._take_alone()
             if flight is None:
+                self._ended = True
                 self.close()
                 raise StopIteration
             self._judge(flight)
@@ -211,6 +213,8 @@ class Runner:
                 self._raise_failure()
                 if self._stopped:
                     self._ring()
+                    if self._ended:
+                        return None
                     raise LoaderClosed(
                         "this iterator was closed by another thread while this one waited for a "
                         "batch, so the epoch is not complete"

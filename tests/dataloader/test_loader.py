@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import re
 import shutil
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -443,3 +444,30 @@ def test_repr_says_what_it_is(labels):
     text = repr(fb.DataLoader(fb.open_dataset(labels()), 4, "window", num_workers=3))
     for part in ("ShardDataset", "batch_size=4", "order='window'", "threads=3"):
         assert part in text
+
+
+def test_a_batch_is_charged_no_larger_than_the_dataset(labels):
+    dataset = fb.open_dataset(labels("parquet", 30))
+    loader = fb.DataLoader(dataset, 10**9, memory="1MB")
+    assert [len(b["label"]) for b in loader] == [30]
+
+
+def test_threads_that_share_an_iterator_all_see_the_end(labels):
+    dataset = fb.open_dataset(labels("parquet", 1000))
+    for _ in range(10):
+        iterator = iter(fb.DataLoader(dataset, 10, num_workers=2))
+        got, wrong = [], []
+
+        def consume(iterator=iterator, got=got, wrong=wrong):
+            try:
+                for batch in iterator:
+                    got.append(len(batch["label"]))
+            except fb.errors.LoaderError as e:
+                wrong.append(e)
+
+        consumers = [threading.Thread(target=consume) for _ in range(3)]
+        for thread in consumers:
+            thread.start()
+        for thread in consumers:
+            thread.join(30)
+        assert (sum(got), wrong) == (1000, [])

@@ -302,3 +302,25 @@ def test_the_block_cache_stays_within_its_limit():
     get(9, 101)
     assert loads[-2:] == [9, 9]
     assert pickle.loads(pickle.dumps(cache)).nbytes == 0
+
+
+@pytest.mark.parametrize("format", ["parquet", "recordio"])
+def test_a_lost_manifest_makes_no_foreign_dataset(tmp_path, format):
+    write_dataset(tmp_path / "d", [{"a": i} for i in range(9)], {"a": "int64"}, format=format)
+    (tmp_path / "d" / "forebay.json").unlink()
+    with pytest.raises(ManifestError, match=r"shards.arrow and no forebay.json"):
+        open_dataset(tmp_path / "d")
+
+
+def test_a_relative_path_stays_when_the_program_moves(tmp_path, monkeypatch):
+    write_dataset(tmp_path / "d", [{"a": 7}], {"a": "int64"})
+    monkeypatch.chdir(tmp_path)
+    dataset = open_dataset("d")
+    monkeypatch.chdir("/")
+    assert dataset[0] == {"a": 7}
+
+
+def test_columns_are_no_string(tmp_path):
+    write_dataset(tmp_path / "d", [{"ab": 7}], {"ab": "int64"})
+    with pytest.raises(TypeError, match=r"columns=\['ab'\]"):
+        open_dataset(tmp_path / "d", columns="ab")
