@@ -331,8 +331,8 @@ print(wrong, left(), len(list(loader)))
 """
 
 
-# A stress test: about one run in fifteen still fails, for a cause not yet found. The interrupts that
-# the loader promises to survive, in a loop's body and inside next, have their own tests above.
+# A stress test: about one run in fifteen still fails, for a cause not yet found. The interrupts
+# that the loader promises to survive, in a loop's body and inside next, have their own tests above.
 @pytest.mark.skipif("FOREBAY_STRESS" not in os.environ, reason="stress: set FOREBAY_STRESS to run")
 def test_interrupts_at_any_moment_surface_as_themselves(one_path, workers):
     code, out, err, _ = program(ANYWHERE, one_path, workers)
