@@ -178,21 +178,22 @@ class DataLoader:
     def _build(self, epoch: int) -> Runner:
         config = self.config
         plan = EpochPlan(self._plan, self._policy, epoch)
+        lease = self._budget.lease()
         stages = Stages(
             fetch=FetchStage(self.dataset, self._board),
-            decode=DecodeStage(self.dataset.schema, self._decoders, config.seed, self._budget),
+            decode=DecodeStage(self.dataset.schema, self._decoders, config.seed, lease),
             batch=self._batch,
-            device=CpuDevice(self._budget),
+            device=CpuDevice(lease),
         )
         line = Line(
             plan.tickets(),
             self._batch.declare(),
-            self._budget,
+            lease,
             stages.fetch,
             stages.device,
             LineSettings(config.threads, config.prefetch, evict_early=plan.keep_for_later),
         )
-        return Runner(line, stages, config.threads, self._board, self._where)
+        return Runner(line, stages, config.threads, self._board, self._where, lease)
 
     def _where(self, block: int, row: int) -> tuple[str, int]:
         shard, inside = self.dataset.shard_of(block)
@@ -207,6 +208,7 @@ class EpochIterator:
         self._runner = runner
         self._progress = loader._progress
         self._progress.began()
+        runner.end_with(self)
         self._finalizer = weakref.finalize(self, runner.drop)
         # Not before: an interrupt in between would leave threads that nobody ends.
         runner.start()

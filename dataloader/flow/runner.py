@@ -8,17 +8,20 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
+from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import LoaderClosed, SampleError, StageFailed
 from forebay.dataloader.flow.fault import fault_at
 from forebay.dataloader.flow.line import Flight, Line, LoadTask, SealTask, SliceTask, Task
 from forebay.dataloader.flow.stage import Batch, Decode, Device, Fetch
 from forebay.dataloader.flow.watch import stacks
-from forebay.telemetry.meter import Board
+from forebay.telemetry.meter import Board, Meter
 
 log = logging.getLogger("forebay")
 
@@ -44,6 +47,7 @@ class Runner:
         line: the tickets and their bookkeeping.
         threads: that work; with 0 the consumer does the work inside `next`.
         where: (shard, record) of a (block, row of it), for messages.
+        lease: of the budget, that the stages charge to; closed with the run.
 
     Threads hold the runner, never the iterator that owns it, so that an iterator dropped by its
     consumer is collected and closes its runner.
@@ -56,13 +60,19 @@ class Runner:
         threads: int,
         board: Board,
         where: Callable[[int, int], tuple[str, int]],
+        lease: Budget,
     ) -> None:
         self._line = line
         self._stages = stages
         self._board = board
         self._where = where
+        self._lease = lease
         self._lock = threading.Lock()
-        self._work = threading.Condition(self._lock)
+        # What idle threads wait on: None calls one to look for work, anything else says that the
+        # iterator is gone. A queue and no condition, since `put` is safe in a finalizer.
+        self._calls: SimpleQueue[Any] = SimpleQueue()
+        self._idle = self._called = 0
+        self._watched: weakref.ref[Any] | None = None
         # What the consumer waits on: unlocked when there is something to look at. No condition,
         # since an interrupt inside its wait can release the lock that a thread of ours holds.
         self._bell = threading.Lock()
@@ -91,6 +101,13 @@ class Runner:
             for thread in self._threads:
                 self._alive += 1
                 thread.start()
+
+    def end_with(self, owner: object) -> None:
+        """Ends the threads once this object is gone, whatever becomes of its other finalizers.
+
+        `put` itself is the callback: no Python code runs that an interrupt could tear.
+        """
+        self._watched = weakref.ref(owner, self._calls.put)
 
     def __iter__(self) -> Iterator[Flight]:
         return self
@@ -145,7 +162,7 @@ class Runner:
             raise
 
     def drop(self) -> None:
-        """Closes for a finalizer, which may run anywhere: it never waits for long.
+        """Closes for a finalizer, which may run anywhere: it takes no lock and waits not for long.
 
         The collector can drop an iterator inside any code of any thread: in one of ours, or while
         that thread holds a lock (of a meter, of the budget) that our threads wait for. Then the run
@@ -154,12 +171,10 @@ class Runner:
         if os.getpid() != self._process:
             return
         self._abandoned = True
-        if threading.current_thread() in self._threads or not self._lock.acquire(timeout=DROP_S):
+        for _ in self._threads:
+            self._calls.put(self)
+        if threading.current_thread() in self._threads:
             return
-        try:
-            self._stop()
-        finally:
-            self._lock.release()
         self._join_all(DROP_S)
         if not any(thread.is_alive() for thread in self._threads):
             self._free()
@@ -179,7 +194,7 @@ class Runner:
     def _stop(self) -> None:
         """Under the run's lock."""
         self._stopped = True
-        self._work.notify_all()
+        self._call_idle()
         self._ring()
 
     def _join_all(self, seconds: float) -> None:
@@ -200,11 +215,18 @@ class Runner:
         s = self._stages
         for stage in (s.device, s.batch, s.decode, s.fetch):
             stage.close()
+        self._lease.close()
 
     def _ring(self) -> None:
         """Wakes a consumer. Under the run's lock."""
         if self._bell.locked():
             self._bell.release()
+
+    def _call_idle(self) -> None:
+        """Calls every thread that waits for work. Under the run's lock."""
+        for _ in range(self._idle - self._called):
+            self._calls.put(None)
+        self._called = self._idle
 
     def _take(self) -> Flight | None:
         seen, since = self._finished_tasks, perf_counter()
@@ -221,7 +243,7 @@ class Runner:
                     )
                 flight = self._line.take_head()
                 if flight is not None:
-                    self._work.notify_all()
+                    self._call_idle()
                 if flight is not None or self._line.empty:
                     # Another consumer may wait too, and one ring stands for several events.
                     self._ring()
@@ -259,31 +281,41 @@ class Runner:
 
     def _loop(self) -> None:
         meter = self._board["threads"]
-        while True:
-            with self._lock:
-                task = None
-                while not (self._stopped or self._abandoned or self._failure):
-                    task = self._pick()
-                    if task is not None or self._abandoned or self._failure:
-                        break
-                    # What this thread admitted may already be all there is to deliver.
-                    self._ring()
-                    full, start = self._line.full, perf_counter()
-                    self._work.wait()
-                    waited = perf_counter() - start
-                    if full:
-                        meter.add(wait_output_s=waited)
-                    else:
-                        meter.add(wait_input_s=waited)
-                if task is None:
-                    break
+        while (task := self._next_task(meter)) is not None:
             self._run(task)
         with self._lock:
             self._alive -= 1
-            self._work.notify_all()
+            self._call_idle()
             last = self._abandoned and self._alive == 0
         if last:
             self._free()
+
+    def _next_task(self, meter: Meter) -> Task | None:
+        """Waits for a task; None when there is no more."""
+        while True:
+            with self._lock:
+                if self._stopped or self._abandoned or self._failure:
+                    return None
+                task = self._pick()
+                if task is not None or self._failure:
+                    return task
+                # What this thread admitted may already be all there is to deliver.
+                self._ring()
+                self._idle += 1
+                full, start = self._line.full, perf_counter()
+            call = self._calls.get()
+            waited = perf_counter() - start
+            with self._lock:
+                self._idle -= 1
+                if call is None:
+                    self._called -= 1
+                else:
+                    self._abandoned = True
+                    self._call_idle()
+            if full:
+                meter.add(wait_output_s=waited)
+            else:
+                meter.add(wait_input_s=waited)
 
     def _pick(self) -> Task | None:
         try:
@@ -292,7 +324,7 @@ class Runner:
             if not self._threads and not isinstance(e, Exception):
                 raise
             self._failure = self._failure or _stage_failed("reading what a batch will cost", e)
-            self._work.notify_all()
+            self._call_idle()
             self._ring()
             return None
 
@@ -313,7 +345,7 @@ class Runner:
                 self._failure = self._failure or self._failed(e, task)
         with self._lock:
             self._finished_tasks += 1
-            self._work.notify_all()
+            self._call_idle()
             self._ring()
 
     def _load(self, task: LoadTask) -> None:

@@ -106,3 +106,25 @@ def test_many_threads_never_pass_the_limit():
     assert max(granted) <= 90
     assert budget.peak <= 90
     assert budget.held == 0
+
+
+def test_a_lease_shares_the_limit_and_ends_with_all_it_holds():
+    budget = Budget(100)
+    budget.charge("indexes", 10)
+    one, two = budget.lease(), budget.lease()
+    assert one.try_charge("slots", 50)
+    assert not two.try_charge("slots", 41)
+    assert two.try_charge("blocks", 40)
+    assert (budget.held, budget.peak) == (100, 100)
+    assert budget.by_account() == {"indexes": 10, "slots": 50, "blocks": 40}
+    one.close()
+    assert budget.held == 50
+    one.charge("slots", 7)
+    one.release("slots", 7)
+    assert budget.held == 50
+    del two
+    assert budget.by_account() == {"indexes": 10}
+    assert budget.peak == 100
+    third = budget.lease()
+    third.charge("slots", 95)
+    assert budget.overdrawn == 5

@@ -148,7 +148,7 @@ def build(
     stages = Stages(fetch, decode or Decode(), Batch(), Device())
     settings_ = LineSettings(threads, depth, evict_early=plan.keep_for_later)
     line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, settings_)
-    runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row))
+    runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row), budget)
     return runner, fetch, budget
 
 
