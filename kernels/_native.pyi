@@ -32,3 +32,15 @@ def crc32c_ranges(
 
 def crc32c_backend() -> str:
     """What `crc32c` runs on here: "sse4.2", "armv8" or "portable"."""
+
+# Only where the build found libjpeg-turbo's headers.
+def jpeg_transcode(
+    buffer: Buffer, max_interval: int, keep_metadata: bool
+) -> tuple[bytes | None, str, str]:
+    """(seekable JPEG, "", ""), or (None, reason, detail) where the original is to be kept.
+
+    Raises:
+        ValueError: `max_interval` is 0.
+        TypeError: `buffer` is not a buffer, or `max_interval` does not fit 32 bits.
+        BufferError, ValueError: `buffer` is not C-contiguous; which of the two is its exporter's.
+    """
