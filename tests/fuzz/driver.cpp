@@ -170,6 +170,7 @@ int main(int count, char** arguments) {
   if (corpus.empty()) corpus.emplace_back();
   const std::size_t given = corpus.size();
   std::printf("fuzz: %zu inputs reach %zu edges\n", given, edges);
+  std::fflush(stdout);
 
   forebay::fuzz::Mutator mutator(options.seed, options.max_len);
   const auto start = std::chrono::steady_clock::now();

@@ -26,6 +26,8 @@ Outcome outcome_of(int code, Outcome otherwise) noexcept {
       return Outcome::sampling;
     case JERR_MISMATCHED_QUANT_TABLE:
       return Outcome::quantisation;
+    case JERR_BAD_DCT_COEF:  // found in writing, of a size that no 8-bit picture gives
+      return Outcome::corrupt;
     case JERR_IMAGE_TOO_BIG:
       return Outcome::too_large;
     default:
