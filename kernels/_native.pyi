@@ -44,3 +44,55 @@ def jpeg_transcode(
         TypeError: `buffer` is not a buffer, or `max_interval` does not fit 32 bits.
         BufferError, ValueError: `buffer` is not C-contiguous; which of the two is its exporter's.
     """
+def jpeg_headers(
+    values: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Writes what the headers of N JPEGs say to `out` (N, 10), the caller's; the columns are
+    those of `forebay.kernels.jpeg_header.FIELDS`.
+
+    Raises:
+        IndexError: a value does not lie inside `values`; names it, and `out` is untouched.
+        ValueError: the sizes differ.
+    """
+
+def jpeg_header_sentence(status: int) -> str:
+    """What a status in column 0 of `jpeg_headers` says."""
+
+def jpeg_slice(
+    data: Buffer, top: int, left: int, height: int, width: int, denominator: int
+) -> tuple[bytes, int, int]:
+    """The slice of a seekable JPEG for a window, and the window's top and left in it.
+
+    Raises:
+        ValueError: no seekable JPEG, a damaged one, or a window that is not inside.
+    """
+
+def jpeg_row_starts(data: Buffer) -> bytes:
+    """Offsets of the rows of a seekable JPEG, (rows,) native uint32.
+
+    Raises:
+        ValueError: no seekable JPEG, or a damaged one.
+    """
+
+def jpeg_marker_scan_backend() -> str:
+    """What the scan for markers runs on here: "avx2", "sse2" or "portable"."""
+
+class JpegDecoder:
+    """A decoder for one thread, with its memory."""
+
+    def __init__(self, limit: int = 1 << 30) -> None:
+        """`limit`: bytes that decoding one image may take."""
+
+    def decode(
+        self,
+        data: Buffer,
+        window: tuple[int, int, int, int],
+        luma: bool,
+        denominator: int,
+        libjpeg: bool,
+        row_starts: NDArray[np.uint32] | None,
+    ) -> tuple[int, str, NDArray[np.uint8] | None]:
+        """(status, why not, pixels): pixels are a new (h, w, c) array where status is 0."""

@@ -5,5 +5,8 @@ NB_MODULE(_native, module) {
   forebay::bind::register_crc32c(module);
 #if defined(FOREBAY_JPEG)
   forebay::bind::register_jpeg_transcode(module);
+  forebay::bind::register_jpeg_decode(module);
+  forebay::bind::register_jpeg_header(module);
+  forebay::bind::register_jpeg_slice(module);
 #endif
 }
