@@ -8,6 +8,7 @@
 #include <jpeglib.h>
 
 #include "buffer.hpp"
+#include "entropy.hpp"
 #include "guard.hpp"
 #include "luma.hpp"
 #include "marker_scan.hpp"
@@ -88,6 +89,7 @@ struct Job {
   Window window;
   unsigned denominator;
   Color color;
+  bool own_entropy;  // and there is one sequential Huffman scan
 };
 
 }  // namespace
@@ -96,6 +98,7 @@ struct Decoder::State {
   jpeg_decompress_struct codec;
   jpeg_progress_mgr progress;
   Guard guard;
+  ScanDecoder scan;
   Segments segments;
   Buffer slice, pixels, rows;
   char text[JMSG_LENGTH_MAX + 100] = "";
@@ -191,6 +194,11 @@ void Decoder::State::crop(const Job& job, std::uint32_t& first_column) {
   JDIMENSION width = right - left;
   if (width < codec.output_width) jpeg_crop_scanline(&codec, &left, &width);
   first_column = left;
+  const auto mcu_width = static_cast<JDIMENSION>(
+      codec.min_DCT_scaled_size * (codec.num_components == 1 ? 1 : codec.max_h_samp_factor));
+  // Where it declines, libjpeg's own entropy decoder stays.
+  if (job.own_entropy)
+    scan.take_over(codec, left / mcu_width, (left + width - 1) / mcu_width);
 }
 
 bool Decoder::State::read_pixels(const Job& job, std::uint32_t first_column, Pixels& out) {
@@ -295,7 +303,8 @@ DecodeStatus Decoder::decode(const std::uint8_t* data, std::size_t size, const H
     return state.say(DecodeStatus::unsupported, why);
   if (!good_denominator(d))
     return state.say(DecodeStatus::outside, "the denominator is not 1, 2, 4 or 8");
-  Job job{data, size, whole_or(request.window, header, d), d, request.color};
+  Job job{data, size, whole_or(request.window, header, d), d, request.color,
+          request.entropy == Entropy::own && header.one_scan()};
   if (!job.window.inside(scaled(header.height, d), scaled(header.width, d)))
     return state.say(DecodeStatus::outside, "the window does not lie inside the image");
   if (working_bytes(size, header, request) > limit_)

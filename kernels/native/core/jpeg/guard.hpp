@@ -4,7 +4,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <cstdio>  // jpeglib.h needs FILE
 
 #include <jpeglib.h>
 

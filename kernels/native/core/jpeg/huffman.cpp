@@ -1,0 +1,83 @@
+#include "huffman.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay::jpeg {
+
+namespace {
+
+constexpr std::uint32_t packed(HuffmanTable::Kind kind, unsigned total, unsigned advance,
+                               std::int32_t value) noexcept {
+  return total | static_cast<std::uint32_t>(kind) | advance << 8 |
+         static_cast<std::uint32_t>(value) << 16;
+}
+
+}  // namespace
+
+// DC: the symbol is a size; AC: four bits of run and four of size. T.81 has no meaning for a size
+// of 0 with a run of 1 to 14 in sequential scans: libjpeg takes it for the end of the block.
+HuffmanTable::Entry HuffmanTable::entry_of(std::uint8_t symbol, unsigned length) const noexcept {
+  const unsigned run = kind_ == HuffmanKind::dc ? 0u : symbol >> 4;
+  const unsigned size = symbol & 15u;
+  const unsigned advance = size == 0 && run != 15 ? kBlockEnd : run + 1;
+  return {packed(size == 0 ? kEmpty : kSized, length + size, advance,
+                 static_cast<std::int32_t>(size))};
+}
+
+void HuffmanTable::fill(std::uint32_t code, unsigned length, std::uint8_t symbol) noexcept {
+  const Entry entry = entry_of(symbol, length);
+  std::uint32_t* at = entries_ + (code << (kBits - length));
+  const auto size = static_cast<unsigned>(entry.value());
+  if (entry.kind() == kEmpty || length + size > kBits) {
+    std::fill_n(at, std::size_t{1} << (kBits - length), entry.packed);
+    return;
+  }
+  // T.81, F.2.2.1 (EXTEND): of `size` bits, those that begin with 0 are negative values.
+  const unsigned repeats = 1u << (kBits - length - size);
+  for (std::int32_t bits = 0; bits < 1 << size; ++bits, at += repeats) {
+    const bool negative = bits < 1 << (size - 1);
+    const std::int32_t value = negative ? bits - (1 << size) + 1 : bits;
+    std::fill_n(at, repeats, packed(kDirect, length + size, entry.advance(), value));
+  }
+}
+
+bool HuffmanTable::build(const std::uint8_t counts[17], const std::uint8_t values[256],
+                         HuffmanKind kind) noexcept {
+  if (built_ && kind == kind_ && std::memcmp(counts + 1, counts_ + 1, 16) == 0 &&
+      std::memcmp(values, values_, sizeof values_) == 0)
+    return true;
+  built_ = false;
+  kind_ = kind;
+  std::memcpy(counts_, counts, sizeof counts_);
+  std::memcpy(values_, values, sizeof values_);
+  std::memset(entries_, 0, sizeof entries_);
+  static_assert(kLong == 0, "entries that no code fills");
+  // T.81, C.2: codes of a length count up from twice the code after the last shorter one.
+  std::uint32_t code = 0;
+  std::uint32_t index = 0;
+  for (unsigned length = 1; length <= 16; ++length, code <<= 1) {
+    const std::uint32_t count = counts[length];
+    if (code + count > 1u << length || index + count > 256) return false;
+    first_value_[length] = static_cast<std::int32_t>(index) - static_cast<std::int32_t>(code);
+    for (std::uint32_t i = 0; i < count; ++i, ++code, ++index) {
+      if (kind == HuffmanKind::dc && values[index] > 15) return false;
+      if (length <= kBits) fill(code, length, values[index]);
+    }
+    limit_[length] = code << (16 - length);
+  }
+  built_ = true;
+  return true;
+}
+
+HuffmanTable::Entry HuffmanTable::look_up_long(std::uint64_t window) const noexcept {
+  const auto top = static_cast<std::uint32_t>(window >> 48);
+  for (unsigned length = kBits + 1; length <= 16; ++length) {
+    if (top >= limit_[length]) continue;
+    const std::int32_t code = static_cast<std::int32_t>(top >> (16 - length));
+    return entry_of(values_[(first_value_[length] + code) & 255], length);
+  }
+  return Entry{};
+}
+
+}  // namespace forebay::jpeg
