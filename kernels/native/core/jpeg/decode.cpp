@@ -7,6 +7,7 @@
 
 #include <jpeglib.h>
 
+#include "arena.hpp"
 #include "buffer.hpp"
 #include "entropy.hpp"
 #include "guard.hpp"
@@ -99,6 +100,7 @@ struct Decoder::State {
   jpeg_progress_mgr progress;
   Guard guard;
   ScanDecoder scan;
+  Arena arena;
   Segments segments;
   Buffer slice, pixels, rows;
   char text[JMSG_LENGTH_MAX + 100] = "";
@@ -156,6 +158,10 @@ DecodeStatus Decoder::State::run(const Job& job, Pixels& out) noexcept {
   // Made anew for each image: libjpeg keeps tables from one to the next, and an image that lacks
   // its own would be decoded with a stranger's. It costs a thousandth of decoding.
   jpeg_create_decompress(&codec);
+  if (!arena.serve(codec)) {
+    jpeg_destroy_decompress(&codec);
+    return say(DecodeStatus::out_of_memory, "no memory for libjpeg");
+  }
   start(job);
   if (!all_precision(codec)) {
     jpeg_destroy_decompress(&codec);

@@ -77,6 +77,7 @@ jpeg_error_mgr* Guard::install() noexcept {
 void Guard::clear() noexcept {
   trouble = Trouble::none;
   in_scan = false;
+  arena = nullptr;
   message[0] = '\0';
 }
 

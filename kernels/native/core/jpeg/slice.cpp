@@ -67,12 +67,21 @@ SlicePlan plan_slice(const Header& header, const Window& window, unsigned denomi
   const std::uint32_t interval_width = header.mcu_width() * header.restart_interval;
   const std::uint32_t bottom = window.top + window.height + margin;
   const std::uint32_t right = window.left + window.width + margin;
+  const std::uint32_t intervals = header.mcus_a_row() / header.restart_interval;
   SlicePlan plan{};
   plan.first_row = (window.top - std::min(window.top, margin)) / mcu_height;
   plan.last_row = std::min((bottom - 1) / mcu_height + 1, header.mcu_rows());
   plan.first_interval = (window.left - std::min(window.left, margin)) / interval_width;
-  plan.last_interval =
-      std::min((right - 1) / interval_width + 1, header.mcus_a_row() / header.restart_interval);
+  plan.last_interval = std::min((right - 1) / interval_width + 1, intervals);
+  // libjpeg upsamples rows of two chroma samples or fewer without smoothing, which at a quarter of
+  // the size is one MCU.
+  if (denominator > 1 && interval_width == header.mcu_width() &&
+      plan.last_interval - plan.first_interval == 1 && intervals > 1) {
+    if (plan.last_interval < intervals)
+      ++plan.last_interval;
+    else
+      --plan.first_interval;
+  }
   plan.pixels.top = plan.first_row * mcu_height;
   plan.pixels.left = plan.first_interval * interval_width;
   plan.pixels.height =
