@@ -1,5 +1,7 @@
 """The compiled kernels: thin, strict, and without the GIL; `forebay.kernels.crc` is their face."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
@@ -96,3 +98,50 @@ class JpegDecoder:
         row_starts: NDArray[np.uint32] | None,
     ) -> tuple[int, str, NDArray[np.uint8] | None]:
         """(status, why not, pixels): pixels are a new (h, w, c) array where status is 0."""
+class ByteValues:
+    """What becomes of an image's bytes: themselves ("uint8", no table), or a table's values."""
+
+    def __init__(self, dtype: str, table: NDArray[np.float32] | None) -> None:
+        """`dtype`: "uint8", "float32", "float16" or "bfloat16"; `table`: (1 or 3, 256), copied.
+
+        Raises:
+            ValueError: the dtype is none of these, or a table is missing or too much.
+            TypeError: the table is not contiguous float32 of that shape.
+        """
+
+    @property
+    def linear(self) -> bool:
+        """Whether vector arithmetic gives the table's very bits, and so replaces looking it up."""
+
+class Resampler:
+    """One thread's scratch memory and weights for resampling; `portable`: no vector code."""
+
+    def __init__(self, portable: bool = False) -> None: ...
+    def run(
+        self,
+        image: NDArray[np.uint8],
+        values: ByteValues,
+        size: tuple[int, int],
+        window: tuple[int, int, int, int],
+        out: NDArray[Any],
+        corner: tuple[int, int],
+        planar: bool,
+        mirrored: bool,
+    ) -> None:
+        """Resamples `image` to `size`, keeps `window` (top, left, height, width) of it, and writes
+        that to `out` with its first pixel at `corner` (top, left). The GIL is released.
+
+        `image`: (h, w, c), rows contiguous. `out`: (c, height, width) if `planar`, else (height,
+        width, c), contiguous, the caller's; bfloat16 as uint16.
+
+        Raises:
+            ValueError: shapes, window or dtype do not go together; nothing was written.
+            TypeError: an array of another number of dimensions, not contiguous, or read-only.
+            RuntimeError: another thread is in `run` of this object.
+        """
+
+def fill_values(values: ByteValues, out: NDArray[Any], planar: bool) -> None:
+    """Gives all of `out` (as for `Resampler.run`) the value of byte 0."""
+
+def needed(in_size: int, out_size: int, offset: int, count: int) -> tuple[int, int]:
+    """[first, last) source pixels of outputs [offset, offset + count) of one axis."""

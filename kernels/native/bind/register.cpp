@@ -9,4 +9,5 @@ NB_MODULE(_native, module) {
   forebay::bind::register_jpeg_header(module);
   forebay::bind::register_jpeg_slice(module);
 #endif
+  forebay::bind::register_resample(module);
 }

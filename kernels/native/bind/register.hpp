@@ -15,5 +15,6 @@ void register_jpeg_slice(nanobind::module_& module);
 #if defined(FOREBAY_JPEG)
 void register_jpeg_transcode(nanobind::module_& module);
 #endif
+void register_resample(nanobind::module_& module);
 
 }  // namespace forebay::bind
