@@ -48,8 +48,14 @@ def test_like_pillow_at_any_size(h, w, height, width, channels, kind):
 
 @pytest.mark.parametrize(
     ("h", "w", "size"),
-    [(3000, 40, (7, 50)), (40, 3000, (50, 7)), (2500, 2500, (3, 3)), (1, 5000, (1, 1)), (9, 9, (1, 1))],
-)  # fmt: skip
+    [
+        (3000, 40, (7, 50)),
+        (40, 3000, (50, 7)),
+        (2500, 2500, (3, 3)),
+        (1, 5000, (1, 1)),
+        (9, 9, (1, 1)),
+    ],
+)
 def test_like_pillow_at_large_ratios(h, w, size):
     check_like_pillow(noise((h, w, 3)), size)
 
