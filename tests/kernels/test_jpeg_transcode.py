@@ -361,6 +361,13 @@ def test_orientation_is_kept_where_there_is_one(order, value):
         assert _orientation(done.data) == (value if value <= 8 else 1)
 
 
+def test_orientation_that_only_xmp_tells_becomes_exif():
+    data = _jpeg(xmp=b'<x:xmpmeta><rdf:Description tiff:Orientation="8"/></x:xmpmeta>')
+    done = transcode(data)
+    assert _orientation(data) == _orientation(done.data) == 8
+    assert b"xmpmeta" not in done.data
+
+
 def test_exif_cut_anywhere():
     tiff = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 3, 0, 0)
     for size in range(len(tiff)):

@@ -24,9 +24,4 @@ void stop_saving(jpeg_decompress_struct& source);
 // errors by the error manager of `target`.
 void write_markers(const jpeg_decompress_struct& source, bool all, jpeg_compress_struct& target);
 
-// EXIF orientation, 1 to 8, of the `size` bytes of an APP1 segment behind its length; 1 where none
-// or a wrong one is given, 0 where the segment is not EXIF at all. TIFF 6.0, section 2; Exif 2.32,
-// 4.6.4. Reads as formats/image/exif.py does.
-unsigned exif_orientation(const std::uint8_t* data, std::size_t size) noexcept;
-
 }  // namespace forebay::jpeg
