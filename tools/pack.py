@@ -15,8 +15,8 @@ from forebay.tools.pack_progress import PackProgress, summary
 from forebay.tools.refusal import STOPPED, refuse
 
 if TYPE_CHECKING:
+    from forebay.formats.pack.images import Reencode
     from forebay.formats.pack.options import PackOptions
-    from forebay.formats.pack.shard_task import Reencode
 
 
 def pack(  # noqa: PLR0913  one parameter an option of the command
@@ -35,7 +35,16 @@ def pack(  # noqa: PLR0913  one parameter an option of the command
         str | None, typer.Option(help="shuffled (default for images) or source (others).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the shuffle.")] = 0,
-    images: Annotated[str, typer.Option(help="keep: the files' bytes as they are.")] = "keep",
+    images: Annotated[
+        str | None,
+        typer.Option(
+            help="seekable (default where it is built in): JPEG anew, without loss, so that its "
+            "parts decode alone. keep: the files' bytes."
+        ),
+    ] = None,
+    keep_metadata: Annotated[
+        bool, typer.Option("--keep-metadata", help="In seekable JPEG, beyond orientation and ICC.")
+    ] = False,
     resize: Annotated[
         int | None, typer.Option(help="Scale images down to this short side, as JPEG.")
     ] = None,
@@ -83,6 +92,7 @@ def pack(  # noqa: PLR0913  one parameter an option of the command
             order=order,
             seed=seed,
             images=images,
+            keep_metadata=keep_metadata,
             resize=resize,
             quality=quality,
             shard_bytes=parse_size(shard_bytes, "--shard-bytes"),

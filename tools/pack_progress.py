@@ -52,17 +52,28 @@ class PackProgress:
 
 
 def summary(report: PackReport) -> str:
-    """The report as one line, and one for each input that was left out."""
+    """The report as one line, and one for each note and each input that was left out."""
     reused = f" ({report.shards_reused} from before)" if report.shards_reused else ""
     skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
     line = (
         f"packed {report.records} records{skipped} from {report.source} into "
         f"{printable(report.path)}: {report.shards} shards{reused}, {report.bytes / 1e6:.1f} MB "
         f"of {report.format}, codec {json.loads(report.codec)['id']}, order {report.order}, "
-        f"{report.seconds:.1f} s"
+        f"{report.seconds:.1f} s{_images(report)}"
     )
     shown = report.skipped[:_SKIPPED_SHOWN]
     lines = [printable(f"skipped {r.name}: {r.why}") for r in shown]
     if len(report.skipped) > _SKIPPED_SHOWN:
         lines.append(f"skipped {len(report.skipped) - _SKIPPED_SHOWN} more; --json lists them")
-    return "\n".join([line, *lines])
+    return "\n".join([line, *report.notes, *lines])
+
+
+def _images(report: PackReport) -> str:
+    """How many images are seekable, and why others are not."""
+    made = report.image_fates.get("transcoded", 0)
+    kept = {fate: n for fate, n in report.image_fates.items() if fate != "transcoded"}
+    said = f", {made} images seekable" if made or kept else ""
+    if kept:
+        why = ", ".join(f"{n} {fate}" for fate, n in kept.items())
+        said += f", {sum(kept.values())} kept as they are ({why})"
+    return said

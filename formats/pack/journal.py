@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from forebay.formats.sources.source import Rejected
 from forebay.formats.storage.publish import write_atomic
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -25,12 +26,14 @@ class DoneShard:
         number: of its job.
         folder: name of the folder, in the work folder, that holds its files.
         rejected: inputs of the job that were left out.
+        images: how many of its images met which fate, see `images.Changing`.
     """
 
     number: int
     folder: str
     entry: ShardEntry
     rejected: tuple[Rejected, ...]
+    images: Mapping[str, int] = field(default_factory=dict)
 
 
 def note(work: Path, done: DoneShard) -> None:
@@ -40,6 +43,7 @@ def note(work: Path, done: DoneShard) -> None:
         "folder": done.folder,
         "entry": _entry_json(done.entry),
         "rejected": [[r.name, r.why] for r in done.rejected],
+        "images": dict(sorted(done.images.items())),
     }
     data = json.dumps(value, separators=(",", ":")).encode()
     write_atomic(work / f"done-{done.number:06d}.json", data)
@@ -60,8 +64,9 @@ def noted(work: Path) -> dict[int, DoneShard]:
                 str(value["folder"]),
                 _entry_of(value["entry"]),
                 tuple(Rejected(str(n), str(w)) for n, w in value["rejected"]),
+                {str(fate): int(n) for fate, n in value.get("images", {}).items()},
             )
-        except (ValueError, KeyError, TypeError) as e:
+        except (ValueError, KeyError, TypeError, AttributeError) as e:
             raise UnfinishedDataset(
                 f"{path} is damaged ({e}): pack again with --restart, or remove {work}"
             ) from e

@@ -10,7 +10,7 @@ from forebay.formats.sources.source import SourceOptions
 from forebay.formats.writer import SHARD_BYTES
 
 ORDERS = ("shuffled", "source")
-IMAGES = ("keep",)
+IMAGES = ("seekable", "keep")
 QUALITY = 90
 
 
@@ -24,7 +24,11 @@ class PackOptions:
             RecordIO are not compressed, which gains nothing and hides them from other readers.
         order: "shuffled" or "source".
         seed: of the shuffle, 0 to 2^64 - 1.
-        images: "keep" stores files as they are.
+        images: "seekable" writes JPEG anew without loss, so that parts of it can be decoded alone
+            (formats/jpeg/SPEC.md), and stores what is no JPEG as it is; "keep" stores all files as
+            they are. None is "seekable" where native JPEG support was built.
+        keep_metadata: keep all metadata of JPEG that is made seekable, and not only orientation
+            and ICC profile.
         resize: pixels of the short side to which images are scaled down; they become JPEG.
         quality: of that JPEG, 1 to 100.
         shard_bytes: bytes of values, uncompressed, of one shard.
@@ -38,7 +42,8 @@ class PackOptions:
     write: WriteOptions = field(default_factory=WriteOptions)
     order: str | None = None
     seed: int = 0
-    images: str = "keep"
+    images: str | None = None
+    keep_metadata: bool = False
     resize: int | None = None
     quality: int | None = None
     shard_bytes: int = SHARD_BYTES
@@ -47,10 +52,24 @@ class PackOptions:
     def __post_init__(self) -> None:
         if self.order is not None and self.order not in ORDERS:
             raise ValueError(f"order must be {' or '.join(ORDERS)}, got {self.order!r}")
-        if self.images not in IMAGES:
-            raise ValueError(f"images must be {' or '.join(IMAGES)}, got {self.images!r}")
+        self._check_images()
         if not 0 <= self.seed < 1 << 64:
             raise ValueError(f"seed must be 0 to 2^64 - 1, got {self.seed}")
+        for name in ("shard_bytes", "block_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        chunk = self.source.chunk_tokens
+        if chunk is not None and not 1 <= chunk <= 1 << 20:
+            # Chunks are the unit that is checked; design and memory promise count on 1 MiB.
+            raise ValueError(f"chunk_tokens must be 1 to 1048576, got {chunk}")
+
+    def _check_images(self) -> None:
+        if self.images is not None and self.images not in IMAGES:
+            raise ValueError(f"images must be {' or '.join(IMAGES)}, got {self.images!r}")
+        if self.keep_metadata and self.images == "keep":
+            raise ValueError("images 'keep' keeps metadata as it is: leave keep-metadata out")
+        if self.keep_metadata and self.resize is not None:
+            raise ValueError("resize makes new images without metadata: leave keep-metadata out")
         if self.resize is not None and not 1 <= self.resize <= 65_535:
             raise ValueError(f"resize must be 1 to 65535 pixels, got {self.resize}")
         if self.quality is not None and self.resize is None:
@@ -59,13 +78,6 @@ class PackOptions:
             )
         if self.quality is not None and not 1 <= self.quality <= 100:
             raise ValueError(f"quality must be 1 to 100, got {self.quality}")
-        for name in ("shard_bytes", "block_bytes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        chunk = self.source.chunk_tokens
-        if chunk is not None and not 1 <= chunk <= 1 << 20:
-            # Chunks are the unit that is checked; design and memory promise count on 1 MiB.
-            raise ValueError(f"chunk_tokens must be 1 to 1048576, got {chunk}")
 
     @property
     def jpeg_quality(self) -> int:

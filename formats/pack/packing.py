@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +19,15 @@ from forebay.formats.errors import (
     StorageError,
     UnfinishedDataset,
 )
+from forebay.formats.pack.images import Change, Reencode, fallback, schema_of, settled
 from forebay.formats.pack.journal import DoneShard, note
+from forebay.formats.pack.plan import plan_of
 from forebay.formats.pack.pool import write_all
 from forebay.formats.pack.report import PackReport, Progress
-from forebay.formats.pack.shard_task import COUNTS, Reencode, ShardTask, Writing, as_jpeg
+from forebay.formats.pack.shard_task import COUNTS, ShardTask, Writing
 from forebay.formats.pack.target import Target, check_apart, target_of
 from forebay.formats.pack.trained import Trained, train
-from forebay.formats.pack.work_folder import Plan, WorkFolder
+from forebay.formats.pack.work_folder import WorkFolder
 from forebay.formats.sources.detect import detect
 from forebay.formats.sources.source import Cut, CutRequest, Rejected, Source, nothing_left
 
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
 
     from forebay.formats.manifest import Manifest
     from forebay.formats.pack.options import PackOptions
-
-PLAN_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def pack(
     running = running or Running()
     if options.resize is not None and running.reencode is None:
         raise ValueError("resize needs a reencode function in `running`")
+    images = settled(options.images)
     started = time.monotonic()
     source_path, folder = Path(src), Path(dst)
     source = detect(source_path, options.source)
@@ -101,8 +103,10 @@ def pack(
         if running.restart:
             work.restart()
         try:
-            done = work.begin(_plan(source, target, options, order))
-            one = _Pack(source, target, options, running, work, order, dict(done), len(done))
+            done = work.begin(plan_of(source, target, options, order, images))
+            one = _Pack(
+                source, target, options, running, work, order, images, dict(done), len(done)
+            )
             manifest = one.run()
         except (StorageError, UnfinishedDataset):
             # What there is may still be of use once the store works again.
@@ -121,26 +125,6 @@ def pack(
     return report
 
 
-def _plan(source: Source, target: Target, options: PackOptions, order: str) -> Plan:
-    """All that decides which bytes are written."""
-    return {
-        "version": PLAN_VERSION,
-        "source": source.kind,
-        "inputs": source.digest,
-        "generation": target.generation,
-        "format": target.format,
-        "codec": target.codec,
-        "order": order,
-        "seed": options.seed if order == "shuffled" else None,
-        "images": options.images,
-        "resize": options.resize,
-        "quality": options.jpeg_quality if options.resize is not None else None,
-        "skip_bad": options.source.skip_bad,
-        "shard_bytes": options.shard_bytes,
-        "block_bytes": options.block_bytes,
-    }
-
-
 @dataclass
 class _Pack:
     """One run."""
@@ -151,6 +135,7 @@ class _Pack:
     running: Running
     work: WorkFolder
     order: str
+    images: str
     done: dict[int, DoneShard]
     reused: int
     cut: Cut | None = None
@@ -161,7 +146,7 @@ class _Pack:
         seed = self.options.seed if self.order == "shuffled" else None
         request = CutRequest(self.options.shard_bytes, seed, self.work.path)
         self.cut = cut = self.source.cut(request)
-        schema = cut.schema if self.options.resize is None else as_jpeg(cut.schema)
+        schema = schema_of(cut.schema, self.options)
         self.target.check(schema)
         self.total = (sum(j.records for j in cut.jobs), sum(j.nbytes for j in cut.jobs))
         trained = train(self.work.path, self.target, schema, cut.jobs, self.options.block_bytes)
@@ -173,7 +158,11 @@ class _Pack:
             trained.codec,
             trained.dictionaries,
             self.options.block_bytes,
-            self.running.reencode if self.options.resize is not None else None,
+            Change(
+                self.running.reencode if self.options.resize is not None else None,
+                self.images == "seekable",
+                self.options.keep_metadata,
+            ),
             self.options.source.skip_bad,
             self.counts,
         )
@@ -228,8 +217,11 @@ class _Pack:
 
     def report(self, manifest: Manifest, seconds: float) -> PackReport:
         skipped: list[Rejected] = list(self.cut.rejected) if self.cut else []
+        fates: Counter[str] = Counter()
         for number in sorted(self.done):
             skipped += self.done[number].rejected
+            fates.update(self.done[number].images)
+        note = fallback(self.options.images, manifest.schema)
         last = manifest.last
         return PackReport(
             path=str(self.target.folder),
@@ -244,6 +236,9 @@ class _Pack:
             shards=last.shards,
             shards_reused=self.reused,
             skipped=tuple(skipped),
+            images=self.images,
+            image_fates=dict(sorted(fates.items())),
+            notes=(note,) if note else (),
             workers=self.running.processes,
             seconds=seconds,
         )

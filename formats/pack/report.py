@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from forebay.formats.sources.source import Rejected
 
 
@@ -31,6 +33,10 @@ class PackReport:
         bytes: size of the shard files.
         shards_reused: shards that a stopped run had finished.
         skipped: inputs that were left out.
+        images: "seekable" or "keep", as it was settled.
+        image_fates: of "seekable": how many images became so ("transcoded"), and how many were
+            stored as they came, by reason; the words are those of formats/jpeg/SPEC.md.
+        notes: sentences that the user should read.
         workers: processes that wrote.
         seconds: from start to commit.
     """
@@ -47,6 +53,9 @@ class PackReport:
     shards: int
     shards_reused: int
     skipped: tuple[Rejected, ...]
+    images: str
+    image_fates: Mapping[str, int]
+    notes: tuple[str, ...]
     workers: int
     seconds: float
 

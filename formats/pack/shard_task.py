@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay.formats.builder import BlockBuilder
@@ -13,6 +13,7 @@ from forebay.formats.codecs.codec import codec_of
 from forebay.formats.column import Block, row_at
 from forebay.formats.errors import SourceError
 from forebay.formats.image.header import probe
+from forebay.formats.pack.images import Change, Changing
 from forebay.formats.pack.journal import DoneShard
 from forebay.formats.parquet.writer import ParquetWriter
 from forebay.formats.record import Schema
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from forebay.formats.shard import FormatWriter
 
-Reencode = Callable[[bytes], bytes]
 COUNTS = struct.Struct("<qq")
 
 
@@ -36,7 +36,7 @@ class Writing:
         schema: of the records as they are written.
         codec: configuration as canonical JSON.
         dictionaries: contents of the files that it names.
-        reencode: turns an image's bytes into others; None keeps them.
+        change: what is done to images.
         skip_bad: leave out images that cannot be re-encoded.
         counts: a file of one COUNTS a shard: records and input bytes done.
     """
@@ -46,7 +46,7 @@ class Writing:
     codec: str
     dictionaries: Mapping[str, bytes]
     block_bytes: int
-    reencode: Reencode | None
+    change: Change
     skip_bad: bool
     counts: Path
 
@@ -82,11 +82,12 @@ def write_shard(task: ShardTask, tick: Callable[[], None] | None = None) -> Done
     """
     rejected: list[Rejected] = []
     w = task.writing
+    changing = Changing(w.schema, w.change)
     counts = os.open(w.counts, os.O_WRONLY | os.O_CLOEXEC)
     writer = _writer(task)
     records = nbytes = 0
     try:
-        for block in _blocks(task, rejected):
+        for block in _blocks(task, changing, rejected):
             writer.write(block)
             records += block.rows
             nbytes += block.nbytes
@@ -101,7 +102,7 @@ def write_shard(task: ShardTask, tick: Callable[[], None] | None = None) -> Done
         raise
     finally:
         os.close(counts)
-    return DoneShard(task.number, task.folder.name, entry, tuple(rejected))
+    return DoneShard(task.number, task.folder.name, entry, tuple(rejected), dict(changing.fates))
 
 
 def _writer(task: ShardTask) -> FormatWriter:
@@ -112,29 +113,31 @@ def _writer(task: ShardTask) -> FormatWriter:
     return RecordIOWriter(task.folder, task.stem, w.schema, codec, probe)
 
 
-def _blocks(task: ShardTask, rejected: list[Rejected]) -> Iterator[Block]:
+def _blocks(task: ShardTask, changing: Changing, rejected: list[Rejected]) -> Iterator[Block]:
     builder = BlockBuilder(task.writing.schema, task.writing.block_bytes)
     for item in task.job.read():
-        if isinstance(item, Block):
-            block = item
-            if task.writing.reencode is not None:
-                for record in _rows(task.writing.schema, block):
-                    yield from _one(task, builder, record, rejected)
-                continue
-            yield from builder.add_columns(block)
+        if not isinstance(item, Block):
+            yield from _one(task, builder, item, changing, rejected)
+        elif changing.idle:
+            yield from builder.add_columns(item)
         else:
-            yield from _one(task, builder, item, rejected)
+            for record in _rows(task.writing.schema, item):
+                yield from _one(task, builder, record, changing, rejected)
     last = builder.flush()
     if last is not None:
         yield last
 
 
 def _one(
-    task: ShardTask, builder: BlockBuilder, record: Record, rejected: list[Rejected]
+    task: ShardTask,
+    builder: BlockBuilder,
+    record: Record,
+    changing: Changing,
+    rejected: list[Rejected],
 ) -> Iterator[Block]:
-    if task.writing.reencode is not None:
+    if not changing.idle:
         try:
-            record = _reencoded(task.writing, record)
+            record = changing(record)
         except SourceError as e:
             name = _name_of(record, builder.records)
             if not task.writing.skip_bad:
@@ -144,18 +147,6 @@ def _one(
     block = builder.add(record)
     if block is not None:
         yield block
-
-
-def _reencoded(writing: Writing, record: Record) -> Record:
-    changed = dict(record)
-    for field in writing.schema:
-        value = record.get(field.name)
-        if field.kind != "image" or value is None or writing.reencode is None:
-            continue
-        data, *path = value if isinstance(value, tuple) else (value,)
-        new = writing.reencode(data)
-        changed[field.name] = (new, *path) if path else new
-    return changed
 
 
 def _name_of(record: Record, number: int) -> str:
@@ -168,14 +159,3 @@ def _name_of(record: Record, number: int) -> str:
 def _rows(schema: Schema, block: Block) -> Iterator[dict[str, Any]]:
     for i in range(block.rows):
         yield dict(zip(schema.names, row_at(schema, block, i), strict=True))
-
-
-def as_jpeg(schema: Schema) -> Schema:
-    """The schema once its images are re-encoded.
-
-    Raises:
-        SourceError: it has no images.
-    """
-    if not any(f.kind == "image" for f in schema):
-        raise SourceError("resize is for images, and the source has none; leave it out")
-    return Schema(tuple(replace(f, encoding="jpeg") if f.kind == "image" else f for f in schema))

@@ -92,6 +92,36 @@ def test_help_has_an_example(run):
         assert word in text
 
 
+def test_images(run, tree, tmp_path):
+    (tree / "class0" / "half.jpg").write_bytes(_jpeg(7)[:-30])
+    Image.new("RGB", (5, 5)).save(tree / "class1" / "red.png")
+    done = run(tree, tmp_path / "d")
+    said = "40 images seekable, 2 kept as they are (1 corrupt, 1 not-jpeg)"
+    assert done.exit_code == 0, done.output
+    assert done.stdout.strip().endswith(said)
+    report = json.loads(run(tree, tmp_path / "e", "--json", "--keep-metadata").stdout)
+    assert report["images"] == "seekable"
+    assert report["image_fates"] == {"corrupt": 1, "not-jpeg": 1, "transcoded": 40}
+    assert report["notes"] == []
+    report = json.loads(run(tree, tmp_path / "f", "--json", "--images", "keep").stdout)
+    assert (report["images"], report["image_fates"]) == ("keep", {})
+
+
+def test_images_where_native_jpeg_was_not_built(run, tree, tmp_path, monkeypatch):
+    monkeypatch.setattr("forebay.formats.pack.images.available", lambda: False)
+    done = run(tree, tmp_path / "d", "--images", "seekable")
+    assert done.exit_code == 2
+    assert "libjpeg62-turbo-dev" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "d").exists()
+    done = run(tree, tmp_path / "d")
+    assert done.exit_code == 0, done.output
+    line, note = done.stdout.splitlines()
+    assert line.startswith("packed 40 records")
+    assert note.startswith("images are kept as they are")
+    assert "libjpeg62-turbo-dev" in note
+
+
 def test_resize(run, tree, tmp_path):
     (tree / "class1" / "large.jpg").write_bytes(_jpeg(99, 64))
     done = run(tree, tmp_path / "d", "--resize", 8, "--quality", 70)
@@ -195,7 +225,8 @@ def test_bad_input(run, tmp_path, name):
         (["--codec", "none", "--level", "3"], "level 3 says nothing"),
         (["--order", "random"], "order must be"),
         (["--quality", "50"], "say resize too"),
-        (["--images", "seekable"], "images must be keep"),
+        (["--images", "tiff"], "images must be seekable or keep"),
+        (["--images", "keep", "--keep-metadata"], "leave keep-metadata out"),
         (["--dtype", "words"], "--dtype 'words'"),
         (["--workers", "0"], "workers must be at least 1"),
         (["--eos", "5"], "--eos is for token files"),

@@ -31,10 +31,11 @@ def _entry(**more):
     [{}, {"index": FileCheck("i", 5, 6), "key_index": FileCheck("k", 7, 2**32 - 1)}],
 )
 def test_round_trip(tmp_path, more):
-    done = DoneShard(7, "run-0001", _entry(**more), (Rejected("a\udcff.jpg", "ünfit"),))
+    done = DoneShard(7, "run-0001", _entry(**more), (Rejected("a\udcff.jpg", "ünfit"),), {"b": 1})
     note(tmp_path, done)
     back = noted(tmp_path)[7]
     assert (back.number, back.folder, back.rejected) == (7, "run-0001", done.rejected)
+    assert back.images == {"b": 1}
     assert ShardTable.of([back.entry]).to_bytes() == ShardTable.of([done.entry]).to_bytes()
 
 

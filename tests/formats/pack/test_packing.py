@@ -47,9 +47,10 @@ class StopAt:
 @pytest.mark.parametrize("format", ["parquet", "recordio"])
 def test_thousand_photos_are_kept_byte_for_byte(shared_data, tmp_path, format):
     folder = shared_data / "imagenet-sample"
-    options = PackOptions(write=WriteOptions(format), shard_bytes=32 << 20)
+    options = PackOptions(write=WriteOptions(format), images="keep", shard_bytes=32 << 20)
     report = pack(folder, tmp_path / "d", options, Running(workers=2))
     assert (report.records, report.shards, report.skipped) == (1000, 4, ())
+    assert (report.images, report.image_fates) == ("keep", {})
     assert report.codec == ('{"id":"none"}' if format == "recordio" else '{"id":"zstd","level":3}')
     found = sorted(r["image"] for r in _rows(tmp_path / "d"))
     assert found == sorted(p.read_bytes() for p in folder.iterdir())
@@ -60,7 +61,7 @@ def test_thousand_photos_are_kept_byte_for_byte(shared_data, tmp_path, format):
 @pytest.mark.parametrize("format", ["parquet", "recordio"])
 @pytest.mark.parametrize("codec", ["zstd", "none"])
 def test_labels_follow_their_images(tree, tmp_path, format, codec):
-    options = replace(SMALL, write=WriteOptions(format, codec))
+    options = replace(SMALL, write=WriteOptions(format, codec), images="keep")
     report = pack(tree, tmp_path / "d", options, ALONE)
     assert report.source == "image tree"
     rows = _rows(tmp_path / "d")
@@ -275,7 +276,9 @@ def test_progress_ends_at_the_total(tree, tmp_path):
     [
         {"order": "random"},
         {"seed": -1},
-        {"images": "seekable"},
+        {"images": "tiff"},
+        {"images": "keep", "keep_metadata": True},
+        {"resize": 5, "keep_metadata": True},
         {"resize": 0},
         {"quality": 50},
         {"resize": 5, "quality": 101},
@@ -284,7 +287,7 @@ def test_progress_ends_at_the_total(tree, tmp_path):
     ],
 )
 def test_options(options):
-    with pytest.raises(ValueError, match=r"must be|say resize"):
+    with pytest.raises(ValueError, match=r"must be|say resize|leave keep-metadata out"):
         PackOptions(**options)
 
 

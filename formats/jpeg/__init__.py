@@ -1,0 +1,1 @@
+"""Seekable JPEG at rest; SPEC.md says what it is."""
