@@ -115,6 +115,27 @@ assert batch[0].shape == (1, 3, 8, 8) and batch[0][0, 0].min() > 250
         [python, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert used.returncode == 0, used.stderr
+    code = """
+import os, sys, PIL.Image
+os.makedirs("s", exist_ok=True)
+PIL.Image.new("RGB", (20, 30), "red").save("s/red.jpg")
+sys.argv[1:1] = ["pack", "s", "d"]
+from forebay.tools.main import main
+main()
+"""
+    for arguments, status, said in (
+        (["--images", "seekable"], 2, "libjpeg62-turbo-dev"),
+        ([], 0, "images are kept as they are"),
+    ):
+        used = subprocess.run(
+            [python, "-I", "-c", code, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert used.returncode == status, used.stdout + used.stderr
+        assert said in used.stdout + used.stderr
 
 
 def test_extras_and_command_are_declared():
