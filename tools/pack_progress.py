@@ -72,7 +72,10 @@ def _images(report: PackReport) -> str:
     """How many images are seekable, and why others are not."""
     made = report.image_fates.get("transcoded", 0)
     kept = {fate: n for fate, n in report.image_fates.items() if fate != "transcoded"}
-    said = f", {made} images seekable" if made or kept else ""
+    # Where no image is JPEG there is nothing to say, and nothing went wrong.
+    if not made and kept.keys() <= {"not-jpeg"}:
+        return ""
+    said = f", {made} images seekable"
     if kept:
         why = ", ".join(f"{n} {fate}" for fate, n in kept.items())
         said += f", {sum(kept.values())} kept as they are ({why})"

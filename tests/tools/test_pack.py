@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from forebay.formats.dataset import open_dataset
 from forebay.formats.verify import verify_dataset
+from forebay.kernels.jpeg_transcode import available
 from forebay.tools.pack import pack
 
 SCRIPT = """
@@ -92,6 +93,7 @@ def test_help_has_an_example(run):
         assert word in text
 
 
+@pytest.mark.skipif(not available(), reason="built without libjpeg-turbo's headers")
 def test_images(run, tree, tmp_path):
     (tree / "class0" / "half.jpg").write_bytes(_jpeg(7)[:-30])
     Image.new("RGB", (5, 5)).save(tree / "class1" / "red.png")
@@ -105,6 +107,14 @@ def test_images(run, tree, tmp_path):
     assert report["notes"] == []
     report = json.loads(run(tree, tmp_path / "f", "--json", "--images", "keep").stdout)
     assert (report["images"], report["image_fates"]) == ("keep", {})
+
+
+def test_pictures_that_are_no_jpeg_are_not_talked_about(run, tmp_path):
+    (tmp_path / "s").mkdir()
+    Image.new("RGB", (5, 5)).save(tmp_path / "s" / "red.png")
+    assert "images" not in run(tmp_path / "s", tmp_path / "d").stdout
+    report = json.loads(run(tmp_path / "s", tmp_path / "e", "--json").stdout)
+    assert report["image_fates"] == ({"not-jpeg": 1} if available() else {})
 
 
 def test_images_where_native_jpeg_was_not_built(run, tree, tmp_path, monkeypatch):
