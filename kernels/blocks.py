@@ -1,0 +1,196 @@
+"""Blocks of memory that kernels gather from: many arrays as one table of addresses.
+
+A row is named by the number of its block and its place in that block. The numbers of blocks are
+given out by `put`; `kernels/spans.py` checks every name before a kernel reads what it stands for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Int = NDArray[np.int64]
+
+__all__ = ["FixedBlocks", "RaggedBlocks", "address_of"]
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where an array's first byte lies.
+
+    Raises:
+        ValueError: the array is not C-contiguous.
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"a kernel needs C-contiguous arrays, got shape {array.shape} with strides "
+            f"{array.strides}"
+        )
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+class _Slots:
+    """Rows of a table that are given out and taken back, with the arrays that they stand for.
+
+    Threads may put and drop at once, and kernels read the table meanwhile: a table that grows is a
+    new one, and a row is changed only while nobody was told its number.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.table = np.zeros((8, width), np.uint64)
+        self._held: dict[int, Any] = {}
+        self._free = list(range(7, -1, -1))
+        self._lock = threading.Lock()
+
+    def put(self, row: tuple[int, ...], held: Any) -> int:
+        with self._lock:
+            if not self._free:
+                size = len(self.table)
+                table = np.zeros((2 * size, self.table.shape[1]), np.uint64)
+                table[:size] = self.table
+                self.table = table
+                self._free = list(range(2 * size - 1, size - 1, -1))
+            slot = self._free.pop()
+            self.table[slot] = row
+            self._held[slot] = held
+            return slot
+
+    def drop(self, slot: int) -> None:
+        with self._lock:
+            if slot not in self._held:
+                raise KeyError(f"no block has number {slot}: it was dropped, or never put")
+            self.table[slot] = 0
+            del self._held[slot]
+            self._free.append(slot)
+
+
+class FixedBlocks:
+    """Blocks of rows of one dtype and shape.
+
+    Args:
+        dtype: of the rows; no Python objects.
+        shape: of one row, () for a scalar.
+    """
+
+    def __init__(self, dtype: np.dtype[Any] | type, shape: tuple[int, ...] = ()) -> None:
+        self.dtype, self.shape = _plain(dtype), shape
+        self.row_bytes = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        self._slots = _Slots(2)
+
+    @classmethod
+    def of(cls, arrays: Iterable[NDArray[Any]]) -> FixedBlocks:
+        """Blocks 0, 1, ... of these arrays; at least one."""
+        first, *rest = arrays
+        blocks = cls(first.dtype, first.shape[1:])
+        for array in (first, *rest):
+            blocks.put(array)
+        return blocks
+
+    @property
+    def table(self) -> NDArray[np.uint64]:
+        """(blocks, 2) uint64: address and number of rows of each block, for kernels."""
+        return self._slots.table
+
+    def put(self, rows: NDArray[Any]) -> int:
+        """Takes a block in and gives its number; the array is kept until `drop`.
+
+        Raises:
+            ValueError: `rows` is not a C-contiguous (rows, *shape) array of the dtype.
+        """
+        if rows.dtype != self.dtype or rows.ndim == 0 or rows.shape[1:] != self.shape:
+            raise ValueError(
+                f"FixedBlocks: a block must be rows of {self.dtype} {self.shape}, got "
+                f"{rows.dtype} {rows.shape}"
+            )
+        return self._slots.put((address_of(rows), len(rows)), rows)
+
+    def drop(self, number: int) -> None:
+        """Lets a block go; no kernel may be reading from it. Its number may be given out again.
+
+        Raises:
+            KeyError: there is no such block.
+        """
+        self._slots.drop(number)
+
+
+class RaggedBlocks:
+    """Blocks of rows of differing size: row i of a block is values[starts[i] : starts[i] +
+    lengths[i]], counted in elements.
+
+    Args:
+        dtype: of the elements; no Python objects.
+    """
+
+    def __init__(self, dtype: np.dtype[Any] | type) -> None:
+        self.dtype = _plain(dtype)
+        self._slots = _Slots(5)
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[NDArray[Any], Int, Int]]) -> RaggedBlocks:
+        """Blocks 0, 1, ... of these (values, starts, lengths); at least one."""
+        first, *rest = blocks
+        all_of_them = cls(first[0].dtype)
+        for values, starts, lengths in (first, *rest):
+            all_of_them.put(values, starts, lengths)
+        return all_of_them
+
+    @property
+    def table(self) -> NDArray[np.uint64]:
+        """(blocks, 5) uint64: address and number of values, number of rows, addresses of starts
+        and of lengths, for kernels."""
+        return self._slots.table
+
+    def put(self, values: NDArray[Any], starts: Int, lengths: Int) -> int:
+        """Takes a block in and gives its number; the arrays are kept until `drop`.
+
+        Args:
+            values: (elements,) of the dtype.
+            starts: (rows,) int64, as lengths; spans are checked when they are read.
+
+        Raises:
+            ValueError: shapes or dtypes are others, or an array is not C-contiguous.
+        """
+        if values.ndim != 1 or values.dtype != self.dtype:
+            raise ValueError(
+                f"RaggedBlocks: values must be 1-D {self.dtype}, got {values.ndim}-D {values.dtype}"
+            )
+        if starts.dtype != np.int64 or lengths.dtype != np.int64:
+            raise ValueError(
+                f"RaggedBlocks: starts and lengths must be int64, got {starts.dtype} and "
+                f"{lengths.dtype}"
+            )
+        if starts.ndim != 1 or starts.shape != lengths.shape:
+            raise ValueError(
+                "RaggedBlocks: starts and lengths must be 1-D of one size, got "
+                f"{starts.shape} and {lengths.shape}"
+            )
+        row = (
+            address_of(values),
+            len(values),
+            len(starts),
+            address_of(starts),
+            address_of(lengths),
+        )
+        return self._slots.put(row, (values, starts, lengths))
+
+    def drop(self, number: int) -> None:
+        """Lets a block go; no kernel may be reading from it. Its number may be given out again.
+
+        Raises:
+            KeyError: there is no such block.
+        """
+        self._slots.drop(number)
+
+
+def _plain(dtype: np.dtype[Any] | type) -> np.dtype[Any]:
+    plain = np.dtype(dtype)
+    if plain.hasobject:
+        raise ValueError(f"Python objects cannot be copied as bytes, got dtype {plain}")
+    return plain

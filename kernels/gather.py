@@ -1,0 +1,176 @@
+"""Rows out of blocks, each to its own place: the step from resident blocks to a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import types
+
+from forebay.kernels.address import copy_bytes, prefetch_run, typed_at
+from forebay.kernels.blocks import FixedBlocks, RaggedBlocks, address_of
+from forebay.kernels.compiled import compiled
+from forebay.kernels.spans import (
+    NAMES,
+    NO_ROOM,
+    TABLE,
+    check_out,
+    check_places,
+    names,
+    place_of,
+    report,
+    resolve_fixed,
+    resolve_ragged,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forebay.kernels.spans import Int, Names
+
+__all__ = ["gather_fixed", "gather_ragged", "gather_rows", "ragged_lengths"]
+
+_AHEAD = 8
+_WORD, _HALF = np.empty(0, np.uint64), np.empty(0, np.uint32)
+_QUARTER, _BYTE = np.empty(0, np.uint16), np.empty(0, np.uint8)
+
+
+def gather_rows(values: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
+    """out[i] = values[rows[i]], without the GIL: `gather_fixed` of one block.
+
+    Args:
+        values: (rows, *shape), C-contiguous.
+        rows: (n,) integers, in any order; negative ones are refused.
+        out: (m, *shape) of the same dtype, m >= n, C-contiguous, the caller's.
+
+    Raises:
+        IndexError: a row lies outside `values`; names it, and nothing was written.
+        ValueError, TypeError: shapes, dtypes or layouts do not go together.
+    """
+    if values.ndim == 0:
+        raise ValueError("gather_rows: values must have rows, got a scalar")
+    check_out("gather_rows", out, values.dtype, values.shape[1:])
+    named = names(None, rows, None)
+    table = np.array([[address_of(values), len(values)]], np.uint64)
+    width = values.nbytes // max(1, len(values))
+    code = _fixed(table, named, len(out), width, np.uint64(address_of(out)))
+    report("gather_rows", code, named)
+
+
+def gather_fixed(
+    blocks: FixedBlocks,
+    which: NDArray[Any] | None,
+    rows: NDArray[Any],
+    places: NDArray[Any] | None,
+    out: NDArray[Any],
+) -> None:
+    """out[places[i]] = row rows[i] of block which[i], without the GIL.
+
+    Args:
+        which: (n,) block numbers; None where all rows are of block 0.
+        rows: (n,) rows in their blocks, in any order.
+        places: (n,) rows of `out`; None for 0 to n - 1.
+        out: (m, *shape) of the blocks' dtype, C-contiguous, the caller's.
+
+    Raises:
+        IndexError: a block, row or place does not exist; names it, and nothing was written.
+        ValueError, TypeError: shapes, dtypes or layouts do not go together.
+    """
+    named = names(which, rows, places)
+    check_out("gather_fixed", out, blocks.dtype, blocks.shape)
+    code = _fixed(blocks.table, named, len(out), blocks.row_bytes, np.uint64(address_of(out)))
+    report("gather_fixed", code, named)
+
+
+def ragged_lengths(
+    blocks: RaggedBlocks, which: NDArray[Any] | None, rows: NDArray[Any]
+) -> NDArray[np.int64]:
+    """(n,) the number of elements of each row, new, the caller's. Raises as `gather_ragged`."""
+    named = names(which, rows, None)
+    lengths = np.empty(rows.size, np.int64)
+    report("ragged_lengths", _lengths(blocks.table, named, lengths), named)
+    return lengths
+
+
+def gather_ragged(
+    blocks: RaggedBlocks,
+    which: NDArray[Any] | None,
+    rows: NDArray[Any],
+    out: NDArray[Any],
+    out_starts: NDArray[Any],
+) -> None:
+    """Copies rows of differing size to where each begins in `out`, without the GIL.
+
+    Args:
+        which: (n,) block numbers; None where all rows are of block 0.
+        rows: (n,) rows in their blocks, in any order.
+        out: (elements,) of the blocks' dtype, C-contiguous, the caller's.
+        out_starts: (n,) first element of each row in `out`; rows must not overlap there.
+
+    Raises:
+        IndexError: a block or row does not exist, its span lies outside the block's values, or it
+            does not fit `out`; names it, and nothing was written.
+        ValueError, TypeError: shapes, dtypes or layouts do not go together.
+    """
+    named = names(which, rows, out_starts)
+    check_out("gather_ragged", out, blocks.dtype, ())
+    code = _ragged(blocks.table, named, len(out), blocks.dtype.itemsize, np.uint64(address_of(out)))
+    report("gather_ragged", code, named)
+
+
+@compiled()
+def _copy_rows(found: NDArray[np.uint64], places: Int, out: np.uint64, width: int) -> None:
+    for i in range(found.size):
+        if i + _AHEAD < found.size:
+            prefetch_run(found[i + _AHEAD], width)
+        target = out + np.uint64(place_of(places, i) * width)
+        # A copy whose size the compiler knows is a load and a store, not a call.
+        if width == 8:
+            typed_at(target, _WORD)[0] = typed_at(found[i], _WORD)[0]
+        elif width == 4:
+            typed_at(target, _HALF)[0] = typed_at(found[i], _HALF)[0]
+        elif width == 2:
+            typed_at(target, _QUARTER)[0] = typed_at(found[i], _QUARTER)[0]
+        elif width == 1:
+            typed_at(target, _BYTE)[0] = typed_at(found[i], _BYTE)[0]
+        else:
+            copy_bytes(target, found[i], width)
+
+
+@compiled(types.int64(TABLE, NAMES, types.int64, types.int64, types.uint64))
+def _fixed(table: NDArray[np.uint64], named: Names, room: int, width: int, out: np.uint64) -> int:
+    which, rows, places = named
+    found = np.empty(rows.size, np.uint64)
+    code = resolve_fixed(table, which, rows, width, found)
+    if code >= 0:
+        return code
+    code = check_places(places, rows.size, room)
+    if code < 0:
+        _copy_rows(found, places, out, width)
+    return code
+
+
+@compiled(types.int64(TABLE, NAMES, types.int64[::1]))
+def _lengths(table: NDArray[np.uint64], named: Names, lengths: Int) -> int:
+    found = np.empty(lengths.size, np.uint64)
+    return resolve_ragged(table, named[0], named[1], 1, found, lengths)
+
+
+@compiled(types.int64(TABLE, NAMES, types.int64, types.int64, types.uint64))
+def _ragged(
+    table: NDArray[np.uint64], named: Names, room: int, itemsize: int, out: np.uint64
+) -> int:
+    which, rows, out_starts = named
+    found = np.empty(rows.size, np.uint64)
+    lengths = np.empty(rows.size, np.int64)
+    code = resolve_ragged(table, which, rows, itemsize, found, lengths)
+    if code >= 0:
+        return code
+    for i in range(rows.size):
+        if out_starts[i] < 0 or lengths[i] > room or out_starts[i] > room - lengths[i]:
+            return 8 * i + NO_ROOM
+    for i in range(rows.size):
+        if i + _AHEAD < rows.size:
+            prefetch_run(found[i + _AHEAD], lengths[i + _AHEAD] * itemsize)
+        copy_bytes(out + np.uint64(out_starts[i] * itemsize), found[i], lengths[i] * itemsize)
+    return -1

@@ -1,0 +1,131 @@
+"""Rows of differing size as one matrix, padded and cut to its width."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import types
+
+from forebay.kernels.address import copy_bytes, prefetch_run, typed_at
+from forebay.kernels.blocks import RaggedBlocks, address_of
+from forebay.kernels.compiled import compiled
+from forebay.kernels.spans import (
+    NAMES,
+    TABLE,
+    check_out,
+    check_places,
+    names,
+    place_of,
+    report,
+    resolve_ragged,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forebay.kernels.spans import Int, Names
+
+__all__ = ["pad"]
+
+_AHEAD = 8
+_U8, _U16 = np.empty(0, np.uint8), np.empty(0, np.uint16)
+_U32, _U64 = np.empty(0, np.uint32), np.empty(0, np.uint64)
+_SHAPE = types.UniTuple(types.int64, 3)  # type: ignore[no-untyped-call]
+
+
+def pad(
+    blocks: RaggedBlocks,
+    which: NDArray[Any] | None,
+    rows: NDArray[Any],
+    places: NDArray[Any] | None,
+    out: NDArray[Any],
+    *,
+    fill: Any = 0,
+    left: bool = False,
+) -> NDArray[np.int64]:
+    """Writes row rows[i] of block which[i] to out[places[i]], without the GIL.
+
+    A row longer than `out` is wide keeps its first elements; a shorter one is followed by `fill`,
+    or preceded by it if `left`.
+
+    Args:
+        which: (n,) block numbers; None where all rows are of block 0.
+        rows: (n,) rows in their blocks, in any order.
+        places: (n,) rows of `out`, each once; None for 0 to n - 1.
+        out: (m, width) of the blocks' dtype, of 1, 2, 4 or 8 bytes an element, C-contiguous, the
+            caller's. Rows that have no place in it are left alone.
+        fill: cast to the dtype.
+
+    Returns:
+        (n,) int64, new, the caller's: elements of each row that were kept.
+
+    Raises:
+        IndexError: a block, row or place does not exist, or a row's span lies outside the block's
+            values; names it, and nothing was written.
+        ValueError, TypeError: shapes, dtypes or layouts do not go together.
+        OverflowError: `fill` does not fit the dtype.
+    """
+    named = names(which, rows, places)
+    if out.ndim != 2:
+        raise ValueError(f"pad: out must be (m, width), got shape {out.shape}")
+    check_out("pad", out, blocks.dtype, out.shape[1:])
+    itemsize = blocks.dtype.itemsize
+    if itemsize not in (1, 2, 4, 8):
+        raise TypeError(f"pad: elements must be of 1, 2, 4 or 8 bytes, got {blocks.dtype}")
+    pattern = np.uint64(np.array([fill], blocks.dtype).view(f"u{itemsize}")[0])
+    kept = np.empty(rows.size, np.int64)
+    address = np.uint64(address_of(out))
+    code = _pad(blocks.table, named, (*out.shape, itemsize), address, pattern, left, kept)
+    report("pad", code, named)
+    return kept
+
+
+# One kernel for all widths, not one for each: compiling takes a second, choosing a loop nothing.
+@compiled()
+def _fill(target: np.uint64, count: int, itemsize: int, fill: np.uint64) -> None:
+    if itemsize == 4:
+        for j in range(count):
+            typed_at(target, _U32)[j] = np.uint32(fill)
+    elif itemsize == 8:
+        for j in range(count):
+            typed_at(target, _U64)[j] = fill
+    elif itemsize == 2:
+        for j in range(count):
+            typed_at(target, _U16)[j] = np.uint16(fill)
+    else:
+        for j in range(count):
+            typed_at(target, _U8)[j] = np.uint8(fill)
+
+
+@compiled(
+    types.int64(TABLE, NAMES, _SHAPE, types.uint64, types.uint64, types.boolean, types.int64[::1])
+)
+def _pad(
+    table: NDArray[np.uint64],
+    named: Names,
+    shape: tuple[int, int, int],
+    out: np.uint64,
+    fill: np.uint64,
+    left: bool,
+    kept: Int,
+) -> int:
+    which, rows, places = named
+    room, width, itemsize = shape
+    found = np.empty(rows.size, np.uint64)
+    code = resolve_ragged(table, which, rows, itemsize, found, kept)
+    if code >= 0:
+        return code
+    code = check_places(places, rows.size, room)
+    if code >= 0:
+        return code
+    for i in range(rows.size):
+        if i + _AHEAD < rows.size:
+            prefetch_run(found[i + _AHEAD], min(kept[i + _AHEAD], width) * itemsize)
+        size = min(kept[i], width)
+        kept[i] = size
+        row = out + np.uint64(place_of(places, i) * width * itemsize)
+        first, blank = (width - size, 0) if left else (0, size)
+        copy_bytes(row + np.uint64(first * itemsize), found[i], size * itemsize)
+        _fill(row + np.uint64(blank * itemsize), width - size, itemsize, fill)
+    return -1

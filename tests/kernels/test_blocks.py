@@ -1,0 +1,72 @@
+"""Blocks by number: what is taken in, let go, and refused."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from forebay.kernels.blocks import FixedBlocks, RaggedBlocks
+from forebay.kernels.gather import gather_fixed
+
+
+def test_numbers_are_reused_and_a_dropped_block_is_gone():
+    blocks = FixedBlocks(np.int32)
+    numbers = [blocks.put(np.full(3, i, np.int32)) for i in range(40)]
+    assert sorted(numbers) == list(range(40))
+    blocks.drop(numbers[7])
+    out = np.zeros(1, np.int32)
+    with pytest.raises(IndexError, match=r"row 0 of block 7 .*block was dropped"):
+        gather_fixed(blocks, np.array([7]), np.array([0]), None, out)
+    assert blocks.put(np.full(3, 99, np.int32)) == 7
+    gather_fixed(blocks, np.array([7]), np.array([2]), None, out)
+    assert out[0] == 99
+    with pytest.raises(KeyError, match="no block has number 41"):
+        blocks.drop(41)
+
+
+def test_blocks_keep_their_arrays_alive():
+    blocks = FixedBlocks(np.int64, (1000,))
+    for i in range(20):
+        blocks.put(np.full((10, 1000), i))
+    junk = [np.full((10, 1000), -1) for _ in range(40)]
+    out = np.empty((20, 1000), np.int64)
+    gather_fixed(blocks, np.arange(20), np.full(20, 9), None, out)
+    assert (out == np.arange(20)[:, None]).all()
+    assert len(junk) == 40
+
+
+def test_threads_put_and_drop():
+    blocks, failed = FixedBlocks(np.int64), []
+
+    def work(i):
+        for turn in range(200):
+            number = blocks.put(np.array([1000 * i + turn]))
+            out = np.zeros(1, np.int64)
+            gather_fixed(blocks, np.array([number]), np.array([0]), None, out)
+            if out[0] != 1000 * i + turn:
+                failed.append((i, turn))
+            if turn % 3:
+                blocks.drop(number)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="dtype object"):
+        FixedBlocks(object)
+    with pytest.raises(ValueError, match=r"rows of int32 \(2,\), got int32 \(5, 3\)"):
+        FixedBlocks(np.int32, (2,)).put(np.zeros((5, 3), np.int32))
+    with pytest.raises(ValueError, match="C-contiguous"):
+        FixedBlocks(np.int32).put(np.zeros(6, np.int32)[::2])
+    values, index = np.zeros(5, np.uint8), np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match="1-D uint8, got 1-D int16"):
+        RaggedBlocks(np.uint8).put(values.astype(np.int16), index, index)
+    with pytest.raises(ValueError, match="int64, got int32 and int64"):
+        RaggedBlocks(np.uint8).put(values, index.astype(np.int32), index)
+    with pytest.raises(ValueError, match="one size"):
+        RaggedBlocks(np.uint8).put(values, index, index[:1])
