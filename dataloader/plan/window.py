@@ -8,20 +8,21 @@ records from all over the dataset.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import threading
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forebay.dataloader.plan.order import PURPOSE_ROWS, Int, Uses, shuffled_blocks, within
+from forebay.kernels.blocks import address_of
 from forebay.kernels.permute import EXACT, permutation, permute
 from forebay.kernels.philox import derive_key
+from forebay.kernels.window_rows import LARGE, MISSING, place_rows, shuffle_positions
 
 WINDOW_BYTES = 64 * 10**6
 LANES = 48
-SPARE_TABLES = 8
+SPARE_TABLES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +69,22 @@ class Window:
         sizes = (total - lanes + shape.lanes - 1) // shape.lanes
         self._lane_start = np.r_[0, np.cumsum(np.maximum(sizes, 0))].astype(np.int64)
         self._windows = self._cut()
+        # The place of the block that each window begins in, and the number of blocks.
+        self._edges = within(self._starts, self._windows)[0]
+        self._edges[-1] = len(self._blocks)
         # Of each lane its present window's; places below EXACT fit 16 bits.
-        self._tables: OrderedDict[int, NDArray[np.uint16]] = OrderedDict()
+        self._tables: dict[int, NDArray[np.uint16]] = {}
+        self._tables_at = np.full(len(self._windows) - 1, MISSING)
+        self._lock = threading.Lock()
 
     def locate(self, positions: Int) -> tuple[Int, Int]:
-        lane, step = positions % self._shape.lanes, positions // self._shape.lanes
-        row = self._lane_start[lane] + step
-        window, offset = within(self._windows, row)
-        shuffled = np.empty_like(offset)
-        order = np.argsort(window, kind="stable")
-        edges = np.flatnonzero(np.diff(window[order], prepend=-1, append=-1))
-        for first, stop in pairwise(edges.tolist()):
-            chosen = order[first:stop]
-            shuffled[chosen] = self._shuffle(int(window[chosen[0]]), offset[chosen])
-        place, block_row = within(self._starts, self._windows[window] + shuffled)
-        return self._blocks[place], block_row
+        positions = np.ascontiguousarray(positions)
+        out = np.empty((3, len(positions)), np.int64)
+        with self._lock:
+            window, row = self._shuffled(positions, out)
+        block = out[2]
+        place_rows(window, self._edges, self._starts, self._blocks, row, block)
+        return block, row
 
     def uses(self) -> Uses:
         windows, lanes = self._windows, self._shape.lanes
@@ -113,19 +115,50 @@ class Window:
         edges.append(self._starts[-1:])
         return np.unique(np.concatenate(edges))
 
-    def _shuffle(self, window: int, offset: Int) -> Int:
-        size = int(self._windows[window + 1] - self._windows[window])
-        key = derive_key(self._seed, self._epoch, PURPOSE_ROWS, window)
-        if size > EXACT:
-            return permute(size, key, offset)
-        table = self._tables.get(window)
-        if table is None:
-            table = self._tables[window] = permutation(size, key).astype(np.uint16)
-            while len(self._tables) > self._shape.lanes + SPARE_TABLES:
-                self._tables.popitem(last=False)
-        else:
-            self._tables.move_to_end(window)
-        return table[offset].astype(np.int64)
+    def _shuffled(self, positions: Int, out: Int) -> tuple[Int, Int]:
+        """(window, row in the epoch's order) of each position, views of `out`."""
+        order = (self._lane_start, self._windows, self._tables_at)
+        bad, missing, large = shuffle_positions(positions, *order, out)
+        if bad < 0 and missing:
+            self._prepare(set(out[2, :missing].tolist()))
+            bad, _, large = shuffle_positions(positions, *order, out)
+            self._trim()
+        if bad >= 0:
+            raise IndexError(
+                f"position {positions[bad]} does not exist: the epoch has {self._starts[-1]}"
+            )
+        window, row = out[0], out[1]
+        if large:
+            for one in [0] if len(self._tables_at) == 1 else np.unique(window).tolist():
+                if self._tables_at[one] == LARGE:
+                    self._permute(one, window, row)
+        return window, row
+
+    def _prepare(self, missing: set[int]) -> None:
+        """Makes the tables of these windows."""
+        for window in missing:
+            size = int(self._windows[window + 1] - self._windows[window])
+            if size > EXACT:
+                self._tables_at[window] = LARGE
+                continue
+            table = permutation(size, self._key(window)).astype(np.uint16)
+            self._tables[window] = table
+            self._tables_at[window] = address_of(table)
+
+    def _trim(self) -> None:
+        """Lets go of the tables made longest ago, beyond those of present windows and a few."""
+        spare = len(self._tables) - (self._shape.lanes + SPARE_TABLES)
+        for window in list(self._tables)[: max(0, spare)]:
+            self._tables_at[window] = MISSING
+            del self._tables[window]
+
+    def _permute(self, window: int, windows: Int, row: Int) -> None:
+        chosen = slice(None) if len(self._windows) == 2 else np.flatnonzero(windows == window)
+        first, stop = int(self._windows[window]), int(self._windows[window + 1])
+        row[chosen] = first + permute(stop - first, self._key(window), row[chosen] - first)
+
+    def _key(self, window: int) -> tuple[int, int]:
+        return derive_key(self._seed, self._epoch, PURPOSE_ROWS, window)
 
 
 def _joined(block: Int, first: Int, last: Int) -> Uses:

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.dataloader.plan.window import LANES, Window, WindowShape, window_shape
+from forebay.dataloader.plan.window import (
+    LANES,
+    SPARE_TABLES,
+    Window,
+    WindowShape,
+    window_shape,
+)
 
 MB = 10**6
 
@@ -129,3 +135,57 @@ def test_two_epochs_put_other_records_together():
         record = first_row[blocks] + rows
         found.append({frozenset((int(a), int(b))) for a, b in pairwise(record)})
     assert len(found[0] & found[1]) < 30
+
+
+# The order is part of the cursor's format: positions 0, 1, 2, the middle and the last, seed 5,
+# epoch 2. Windows of up to 2**16 rows, larger ones, lanes of several windows, an empty block.
+GOLDEN = [
+    ([7, 0, 12, 30, 5, 9], (3, 2), [3, 3, 0, 2, 4], [16, 24, 4, 10, 1]),
+    ([100] * 40, (6, 2), [36, 26, 17, 25, 32], [27, 92, 3, 21, 1]),
+    ([40_000] * 5, (2, 2), [2, 4, 2, 2, 3], [39056, 7075, 7220, 8092, 37546]),
+    ([90_000, 1, 2], (1, 3), [0, 0, 0, 0, 0], [53210, 45841, 2092, 88576, 84255]),
+]
+
+
+@pytest.mark.parametrize(("rows", "shape", "blocks", "in_blocks"), GOLDEN)
+def test_golden_orders(rows, shape, blocks, in_blocks):
+    order, first_row = window(rows, shape, seed=5, epoch=2)
+    total = int(first_row[-1])
+    found = order.locate(np.array([0, 1, 2, total // 2, total - 1]))
+    assert (found[0].tolist(), found[1].tolist()) == (blocks, in_blocks)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=ROWS, shape=SHAPES, step=st.integers(1, 40))
+def test_how_positions_are_divided_does_not_matter(rows, shape, step):
+    order, first_row = window(rows, shape, seed=1)
+    positions = np.arange(int(first_row[-1]), dtype=np.int64)
+    blocks, in_blocks = order.locate(positions)
+    records = first_row[blocks] + in_blocks
+    assert np.array_equal(np.sort(records), positions)
+    pieces = [
+        window(rows, shape, seed=1)[0].locate(positions[at : at + step])
+        for at in range(0, len(positions), step)
+    ]
+    assert np.array_equal(np.concatenate([b for b, _ in pieces]), blocks)
+    assert np.array_equal(np.concatenate([r for _, r in pieces]), in_blocks)
+
+
+def test_tables_are_let_go_and_made_again():
+    order, _ = window([5] * 400, (2, 1))
+    positions = np.arange(2000, dtype=np.int64)
+    expected = order.locate(positions)
+    # Of 400 windows a few are kept: going back and forth makes tables anew.
+    for at in (1990, 0, 1000, 500, 1990, 3):
+        got = order.locate(positions[at : at + 9])
+        assert np.array_equal(got[0], expected[0][at : at + 9])
+        assert np.array_equal(got[1], expected[1][at : at + 9])
+    assert len(order._tables) <= 2 + SPARE_TABLES
+    assert int((order._tables_at != 0).sum()) == len(order._tables)
+
+
+@pytest.mark.parametrize("bad", [-1, 60, 2**62])
+def test_a_position_that_does_not_exist_is_named(bad):
+    order, _ = window([10] * 6, (3, 1))
+    with pytest.raises(IndexError, match=rf"position {bad} does not exist: the epoch has 60"):
+        order.locate(np.array([0, bad, 1]))
