@@ -53,7 +53,7 @@ def gather_rows(values: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> 
     named = names(None, rows, None)
     table = np.array([[address_of(values), len(values)]], np.uint64)
     width = values.nbytes // max(1, len(values))
-    code = _fixed(table, named, len(out), width, np.uint64(address_of(out)))
+    code = _fixed(table, named, len(out), width, address_of(out))
     report("gather_rows", code, named)
 
 
@@ -78,7 +78,7 @@ def gather_fixed(
     """
     named = names(which, rows, places)
     check_out("gather_fixed", out, blocks.dtype, blocks.shape)
-    code = _fixed(blocks.table, named, len(out), blocks.row_bytes, np.uint64(address_of(out)))
+    code = _fixed(blocks.table, named, len(out), blocks.row_bytes, address_of(out))
     report("gather_fixed", code, named)
 
 
@@ -114,16 +114,16 @@ def gather_ragged(
     """
     named = names(which, rows, out_starts)
     check_out("gather_ragged", out, blocks.dtype, ())
-    code = _ragged(blocks.table, named, len(out), blocks.dtype.itemsize, np.uint64(address_of(out)))
+    code = _ragged(blocks.table, named, len(out), blocks.dtype.itemsize, address_of(out))
     report("gather_ragged", code, named)
 
 
 @compiled()
-def _copy_rows(found: NDArray[np.uint64], places: Int, out: np.uint64, width: int) -> None:
+def _copy_rows(found: NDArray[np.uint64], places: Int, out: int, width: int) -> None:
     for i in range(found.size):
         if i + _AHEAD < found.size:
             prefetch_run(found[i + _AHEAD], width)
-        target = out + np.uint64(place_of(places, i) * width)
+        target = np.uint64(out) + np.uint64(place_of(places, i) * width)
         # A copy whose size the compiler knows is a load and a store, not a call.
         if width == 8:
             typed_at(target, _WORD)[0] = typed_at(found[i], _WORD)[0]
@@ -138,7 +138,7 @@ def _copy_rows(found: NDArray[np.uint64], places: Int, out: np.uint64, width: in
 
 
 @compiled(types.int64(TABLE, NAMES, types.int64, types.int64, types.uint64))
-def _fixed(table: NDArray[np.uint64], named: Names, room: int, width: int, out: np.uint64) -> int:
+def _fixed(table: NDArray[np.uint64], named: Names, room: int, width: int, out: int) -> int:
     which, rows, places = named
     found = np.empty(rows.size, np.uint64)
     code = resolve_fixed(table, which, rows, width, found)
@@ -157,9 +157,7 @@ def _lengths(table: NDArray[np.uint64], named: Names, lengths: Int) -> int:
 
 
 @compiled(types.int64(TABLE, NAMES, types.int64, types.int64, types.uint64))
-def _ragged(
-    table: NDArray[np.uint64], named: Names, room: int, itemsize: int, out: np.uint64
-) -> int:
+def _ragged(table: NDArray[np.uint64], named: Names, room: int, itemsize: int, out: int) -> int:
     which, rows, out_starts = named
     found = np.empty(rows.size, np.uint64)
     lengths = np.empty(rows.size, np.int64)
@@ -172,5 +170,6 @@ def _ragged(
     for i in range(rows.size):
         if i + _AHEAD < rows.size:
             prefetch_run(found[i + _AHEAD], lengths[i + _AHEAD] * itemsize)
-        copy_bytes(out + np.uint64(out_starts[i] * itemsize), found[i], lengths[i] * itemsize)
+        target = np.uint64(out) + np.uint64(out_starts[i] * itemsize)
+        copy_bytes(target, found[i], lengths[i] * itemsize)
     return -1

@@ -73,10 +73,12 @@ def pad(
     itemsize = blocks.dtype.itemsize
     if itemsize not in (1, 2, 4, 8):
         raise TypeError(f"pad: elements must be of 1, 2, 4 or 8 bytes, got {blocks.dtype}")
-    pattern = np.uint64(np.array([fill], blocks.dtype).view(f"u{itemsize}")[0])
+    # Zero, the usual, needs no conversion, which costs as much as many rows.
+    zero = type(fill) is int and fill == 0
+    pattern = 0 if zero else int(np.array([fill], blocks.dtype).view(f"u{itemsize}")[0])
     kept = np.empty(rows.size, np.int64)
-    address = np.uint64(address_of(out))
-    code = _pad(blocks.table, named, (*out.shape, itemsize), address, pattern, left, kept)
+    shape = (len(out), out.shape[1], itemsize)
+    code = _pad(blocks.table, named, shape, address_of(out), np.uint64(pattern), left, kept)
     report("pad", code, named)
     return kept
 
@@ -105,7 +107,7 @@ def _pad(
     table: NDArray[np.uint64],
     named: Names,
     shape: tuple[int, int, int],
-    out: np.uint64,
+    out: int,
     fill: np.uint64,
     left: bool,
     kept: Int,
@@ -124,7 +126,7 @@ def _pad(
             prefetch_run(found[i + _AHEAD], min(kept[i + _AHEAD], width) * itemsize)
         size = min(kept[i], width)
         kept[i] = size
-        row = out + np.uint64(place_of(places, i) * width * itemsize)
+        row = np.uint64(out) + np.uint64(place_of(places, i) * width * itemsize)
         first, blank = (width - size, 0) if left else (0, size)
         copy_bytes(row + np.uint64(first * itemsize), found[i], size * itemsize)
         _fill(row + np.uint64(blank * itemsize), width - size, itemsize, fill)

@@ -31,6 +31,7 @@ _U8, _U16, _U32 = np.empty(0, np.uint8), np.empty(0, np.uint16), np.empty(0, np.
 _I32, _I64 = np.empty(0, np.int32), np.empty(0, np.int64)
 # No row of a window's own is at fault here, so a kernel returns 8 * window + one of these.
 _OUTSIDE, _ABSENT, _SHORT = 0, 1, 2
+_UNORDERED = -2
 _REASONS = {
     _OUTSIDE: "does not lie inside the stream",
     _ABSENT: "needs a chunk that is not there",
@@ -63,8 +64,6 @@ def token_windows(
     starts = as_index("starts", starts, starts.size)
     number = as_index("number", number, number.size)
     chunk_starts = as_index("chunk_starts", chunk_starts, number.size + 1)
-    if chunk_starts[0] != 0 or (np.diff(chunk_starts) < 0).any():
-        raise ValueError("token_windows: chunk_starts must ascend from 0")
     if chunks.shape != ():
         raise ValueError(f"token_windows: tokens must be scalars, got rows of {chunks.shape}")
     if out.ndim != 2 or len(out) != starts.size:
@@ -73,9 +72,10 @@ def token_windows(
         raise ValueError("token_windows: out must be C-contiguous and writable")
     _check_widening(chunks.dtype, out.dtype)
     sizes = (chunks.dtype.itemsize, out.itemsize)
-    address = np.uint64(address_of(out))
     stream = (number, chunk_starts)
-    code = _windows(chunks.table, stream, starts, out.shape[1], sizes, address)
+    code = _windows(chunks.table, stream, starts, out.shape[1], sizes, address_of(out))
+    if code == _UNORDERED:
+        raise ValueError("token_windows: chunk_starts must ascend from 0")
     if code >= 0:
         window, reason = divmod(code, 8)
         raise IndexError(
@@ -162,10 +162,15 @@ def _windows(
     starts: Int,
     length: int,
     sizes: tuple[int, int],
-    out: np.uint64,
+    out: int,
 ) -> int:
     number, chunk_starts = stream
     stored, wanted = sizes
+    if chunk_starts[0] != 0:
+        return _UNORDERED
+    for i in range(number.size):
+        if chunk_starts[i + 1] < chunk_starts[i]:
+            return _UNORDERED
     for i in range(starts.size):
         start = starts[i]
         if start < 0 or start > chunk_starts[-1] - length:
@@ -182,7 +187,9 @@ def _windows(
                 return 8 * i + _SHORT
             if count:
                 source = table[slot, 0] + np.uint64(first * stored)
-                _widen(source, out + np.uint64((i * length + done) * wanted), count, sizes)
+                _widen(
+                    source, np.uint64(out) + np.uint64((i * length + done) * wanted), count, sizes
+                )
             done += count
             chunk += 1
     return -1
