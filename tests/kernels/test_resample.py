@@ -42,8 +42,10 @@ SIDE = st.integers(1, 300)
 def test_like_pillow_at_any_size(h, w, height, width, channels, kind):
     image = noise((h, w, channels), h * 301 + w)
     if kind == "extremes":
+        # Of zeros and 255 alone, simple ratios make nothing but halves of a level (255 * 0.3 =
+        # 76.5), which either side rounds as its last bits fall: there the mean says nothing.
         image = (image >> 7) * np.uint8(255)
-    check_like_pillow(image, (height, width))
+    check_like_pillow(image, (height, width), mean=0.3 if kind == "noise" else 1.0)
 
 
 @pytest.mark.parametrize(
