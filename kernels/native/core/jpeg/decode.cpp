@@ -83,6 +83,19 @@ bool all_precision(const jpeg_decompress_struct& codec) noexcept {
   return true;
 }
 
+// At a part of the size, chroma may be scaled less than luma, so that it needs less upsampling.
+// jpeg_crop_scanline takes that into account only where it needs none at all.
+bool can_crop(const jpeg_decompress_struct& codec) noexcept {
+  for (int c = 0; c < codec.num_components; ++c) {
+    const jpeg_component_info& info = codec.comp_info[c];
+    if (info.DCT_scaled_size != codec.min_DCT_scaled_size &&
+        info.h_samp_factor * info.DCT_scaled_size !=
+            codec.max_h_samp_factor * codec.min_DCT_scaled_size)
+      return false;
+  }
+  return true;
+}
+
 // What is decoded: a JPEG (the one given, or a slice of it) and a window of its scaled pixels.
 struct Job {
   const std::uint8_t* data;
@@ -194,11 +207,13 @@ void Decoder::State::start(const Job& job) {
 }
 
 void Decoder::State::crop(const Job& job, std::uint32_t& first_column) {
-  JDIMENSION left = job.window.left - std::min(job.window.left, kMargin);
-  const JDIMENSION right =
-      std::min<JDIMENSION>(job.window.left + job.window.width + kMargin, codec.output_width);
-  JDIMENSION width = right - left;
-  if (width < codec.output_width) jpeg_crop_scanline(&codec, &left, &width);
+  JDIMENSION left = 0;
+  JDIMENSION width = codec.output_width;
+  if (can_crop(codec)) {
+    left = job.window.left - std::min(job.window.left, kMargin);
+    width = std::min(job.window.left + job.window.width + kMargin, width) - left;
+    if (width < codec.output_width) jpeg_crop_scanline(&codec, &left, &width);
+  }
   first_column = left;
   const auto mcu_width = static_cast<JDIMENSION>(
       codec.min_DCT_scaled_size * (codec.num_components == 1 ? 1 : codec.max_h_samp_factor));
@@ -261,8 +276,10 @@ std::size_t working_bytes(std::size_t size, const Header& header, const Request&
   const unsigned d = std::max(1u, request.denominator);
   const Window window = whole_or(request.window, header, d);
   const std::size_t channels = request.color == Color::rgb ? 3 : 1;
-  const std::size_t mcu_columns = header.mcu_width() / std::min(d, 8u) + 2 * kMargin;
-  const std::size_t output = row_stride((window.width + mcu_columns) * channels) * window.height;
+  // Whole MCUs are decoded, and where can_crop() may say no, whole rows.
+  const std::size_t columns =
+      d == 1 ? window.width + header.mcu_width() + 2 * kMargin : scaled(header.width, d);
+  const std::size_t output = row_stride(columns * channels) * window.height;
   // Buffer grows by half as much again.
   std::size_t bytes = output + output / 2;
   if (header.claims_seekable()) bytes += size + size / 2;
@@ -272,9 +289,9 @@ std::size_t working_bytes(std::size_t size, const Header& header, const Request&
   bytes += std::size_t{header.width} * (8u * header.max_v + kRowsACall) * 4 * 2 + 65536;
   if (!header.one_scan()) {
     const std::size_t rows = (header.height + 8u * header.max_v - 1) / (8u * header.max_v);
-    const std::size_t columns = (header.width + 8u * header.max_h - 1) / (8u * header.max_h);
+    const std::size_t across = (header.width + 8u * header.max_h - 1) / (8u * header.max_h);
     for (std::size_t c = 0; c < header.components; ++c)
-      bytes += rows * columns * header.component[c].h * header.component[c].v * sizeof(JBLOCK);
+      bytes += rows * across * header.component[c].h * header.component[c].v * sizeof(JBLOCK);
   }
   return bytes;
 }
