@@ -1,6 +1,7 @@
 #include "../../core/jpeg/header.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <string>
 
