@@ -188,7 +188,7 @@ def test_any_window_of_any_jpeg(jpeg, data):
 @settings(deadline=None, max_examples=60)
 @given(made(), st.data())
 def test_scaled_windows_of_any_jpeg(jpeg, data):
-    encoded = jpeg[0]
+    encoded, height, width = jpeg[:3]
     denominator = data.draw(st.sampled_from([2, 4, 8]))
     whole = decode(encoded, denominator=denominator)
     assert whole.shape[:2] == (-(-height // denominator), -(-width // denominator))
