@@ -53,35 +53,65 @@ inline std::int32_t sized_value(const BitReader& bits, HuffmanTable::Entry entry
   return value;
 }
 
-// Takes the AC codes of one block (F.2.2.2) and writes their coefficients where Keep; returns why
-// it could not, or null.
+enum class Ac : std::uint8_t { more, done, bad };
+
+// Takes one AC code, of any kind, at coefficient k and writes its coefficient where Keep.
 template <bool Keep>
+[[gnu::always_inline]] inline Ac take_one(BitReader& bits, const HuffmanTable& table, unsigned& k,
+                                          JCOEF* block) noexcept {
+  HuffmanTable::Entry entry = table.look_up(bits.window);
+  if (entry.kind() == HuffmanTable::kDirect) [[likely]] {
+    k += entry.advance();
+    if constexpr (Keep) block[kPlace[k]] = static_cast<JCOEF>(entry.value());
+    bits.take(entry.total());
+    return Ac::more;
+  }
+  if (entry.kind() == HuffmanTable::kLong) {
+    entry = table.look_up_long(bits.window);
+    if (entry.kind() == HuffmanTable::kLong) return Ac::bad;
+  }
+  if (entry.kind() == HuffmanTable::kSized) {
+    k += entry.advance();
+    if constexpr (Keep) block[kPlace[k]] = static_cast<JCOEF>(sized_value(bits, entry));
+    bits.take(entry.total());
+    return Ac::more;
+  }
+  bits.take(entry.total());
+  // Zeros up to the end and beyond are harmless, and libjpeg takes them.
+  if (entry.advance() == HuffmanTable::kBlockEnd || k + entry.advance() > 63) return Ac::done;
+  k += entry.advance();
+  return Ac::more;
+}
+
+// Takes the AC codes of one block (F.2.2.2) and writes their coefficients; returns why it could
+// not, or null.
 [[gnu::always_inline]] inline const char* take_ac(BitReader& bits, const HuffmanTable& table,
                                                   JCOEF* block) noexcept {
   unsigned k = 0;
   do {
     if (bits.count < 32) bits.refill();
-    HuffmanTable::Entry entry = table.look_up(bits.window);
-    if (entry.kind() == HuffmanTable::kDirect) [[likely]] {
-      k += entry.advance();
-      if constexpr (Keep) block[kPlace[k]] = static_cast<JCOEF>(entry.value());
-      bits.take(entry.total());
+    const Ac got = take_one<true>(bits, table, k, block);
+    if (got != Ac::more) return got == Ac::done ? nullptr : kBadCode;
+  } while (k < 63);
+  return k > 63 ? kBadRun : nullptr;
+}
+
+// The same for a block whose coefficients are not wanted.
+[[gnu::always_inline]] inline const char* skip_ac(BitReader& bits,
+                                                  const HuffmanTable& table) noexcept {
+  unsigned k = 0;
+  do {
+    if (bits.count < 32) bits.refill();
+    const HuffmanTable::Skip skip = table.look_up_skip(bits.window);
+    // Of codes taken together none but the last may complete the block: those after it are not its.
+    if (skip.total() != 0 && k + skip.advance() < 63) [[likely]] {
+      k += skip.advance();
+      bits.take(skip.total());
+      if (skip.ends()) return nullptr;
       continue;
     }
-    if (entry.kind() == HuffmanTable::kLong) {
-      entry = table.look_up_long(bits.window);
-      if (entry.kind() == HuffmanTable::kLong) return kBadCode;
-    }
-    if (entry.kind() == HuffmanTable::kSized) {
-      k += entry.advance();
-      if constexpr (Keep) block[kPlace[k]] = static_cast<JCOEF>(sized_value(bits, entry));
-      bits.take(entry.total());
-      continue;
-    }
-    bits.take(entry.total());
-    // Zeros up to the end and beyond are harmless, and libjpeg takes them.
-    if (entry.advance() == HuffmanTable::kBlockEnd || k + entry.advance() > 63) return nullptr;
-    k += entry.advance();
+    const Ac got = take_one<false>(bits, table, k, nullptr);
+    if (got != Ac::more) return got == Ac::done ? nullptr : kBadCode;
   } while (k < 63);
   return k > 63 ? kBadRun : nullptr;
 }
@@ -180,10 +210,9 @@ bool ScanDecoder::rest_is_unseen(bool row_is_skipped) const noexcept {
     if (seen) {
       JCOEF* to = *blocks[b];
       to[0] = static_cast<JCOEF>(dc);
-      why = block.ac_needed ? take_ac<true>(bits, *block.ac, to)
-                            : take_ac<false>(bits, *block.ac, nullptr);
+      why = block.ac_needed ? take_ac(bits, *block.ac, to) : skip_ac(bits, *block.ac);
     } else {
-      why = take_ac<false>(bits, *block.ac, nullptr);
+      why = skip_ac(bits, *block.ac);
     }
     if (why != nullptr) return bits.overrun() ? kShort : why;
   }

@@ -42,6 +42,23 @@ void HuffmanTable::fill(std::uint32_t code, unsigned length, std::uint8_t symbol
   }
 }
 
+// Of the last code's coefficient some bits may follow: only its size matters.
+std::uint16_t HuffmanTable::skip_of(std::uint32_t bits) const noexcept {
+  unsigned total = 0, advance = 0;
+  while (total < kBits) {
+    const Entry entry{entries_[bits << total & ((1u << kBits) - 1)]};
+    if (entry.kind() == kLong) break;
+    const auto size = entry.kind() == kSized ? static_cast<unsigned>(entry.value()) : 0u;
+    if (total + entry.total() - size > kBits) break;  // made up of bits that are not there
+    if (entry.kind() == kEmpty && entry.advance() == kBlockEnd)
+      return static_cast<std::uint16_t>((total + entry.total()) | 32u | advance << 6);
+    if (advance + entry.advance() > 62 || total + entry.total() > 31) break;
+    advance += entry.advance();
+    total += entry.total();
+  }
+  return static_cast<std::uint16_t>(total | advance << 6);
+}
+
 bool HuffmanTable::build(const std::uint8_t counts[17], const std::uint8_t values[256],
                          HuffmanKind kind) noexcept {
   if (built_ && kind == kind_ && std::memcmp(counts + 1, counts_ + 1, 16) == 0 &&
@@ -66,6 +83,8 @@ bool HuffmanTable::build(const std::uint8_t counts[17], const std::uint8_t value
     }
     limit_[length] = code << (16 - length);
   }
+  if (kind == HuffmanKind::ac)
+    for (std::uint32_t bits = 0; bits < 1u << kBits; ++bits) skips_[bits] = skip_of(bits);
   built_ = true;
   return true;
 }

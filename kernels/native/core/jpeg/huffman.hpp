@@ -41,6 +41,18 @@ class HuffmanTable {
   // `window` holds the next 16 bits of a stream or more, at its top.
   Entry look_up(std::uint64_t window) const noexcept { return {entries_[window >> (64 - kBits)]}; }
 
+  // Several AC codes at once, for blocks whose coefficients are not wanted: bits and coefficients of
+  // all codes that the next kBits bits hold whole. From the lowest bit: 5 of total(), 1 of ends(), 6
+  // of advance(). A total of 0: the first code is longer than kBits.
+  struct Skip {
+    std::uint16_t packed;
+
+    unsigned total() const noexcept { return packed & 31u; }
+    bool ends() const noexcept { return (packed & 32u) != 0; }  // the last code ends the block
+    unsigned advance() const noexcept { return packed >> 6; }
+  };
+  Skip look_up_skip(std::uint64_t window) const noexcept { return {skips_[window >> (64 - kBits)]}; }
+
   // The entry of a code longer than kBits at the top of `window`; its kind is kLong where there is
   // no such code.
   Entry look_up_long(std::uint64_t window) const noexcept;
@@ -48,8 +60,10 @@ class HuffmanTable {
  private:
   Entry entry_of(std::uint8_t symbol, unsigned length) const noexcept;
   void fill(std::uint32_t code, unsigned length, std::uint8_t symbol) noexcept;
+  std::uint16_t skip_of(std::uint32_t bits) const noexcept;
 
   std::uint32_t entries_[1u << kBits];
+  std::uint16_t skips_[1u << kBits];
   std::uint32_t limit_[17];       // [n]: the first 16-bit window above all codes of length n
   std::int32_t first_value_[17];  // [n]: index of a code's symbol, less the code
   std::uint8_t counts_[17] = {};

@@ -73,21 +73,22 @@ SlicePlan plan_slice(const Header& header, const Window& window, unsigned denomi
   plan.last_row = std::min((bottom - 1) / mcu_height + 1, header.mcu_rows());
   plan.first_interval = (window.left - std::min(window.left, margin)) / interval_width;
   plan.last_interval = std::min((right - 1) / interval_width + 1, intervals);
-  // libjpeg upsamples rows of two chroma samples or fewer without smoothing, which at a quarter of
-  // the size is one MCU.
-  if (denominator > 1 && interval_width == header.mcu_width() &&
-      plan.last_interval - plan.first_interval == 1 && intervals > 1) {
-    if (plan.last_interval < intervals)
-      ++plan.last_interval;
-    else
+  // libjpeg upsamples rows of two chroma samples or fewer without smoothing. One interval can be so
+  // narrow at the right edge of the image, or at a part of its size.
+  const auto right_edge = [&] {
+    return std::min<std::uint32_t>(plan.last_interval * interval_width, header.width);
+  };
+  if (right_edge() - plan.first_interval * interval_width <= 2u * header.max_h * denominator) {
+    if (plan.first_interval > 0)
       --plan.first_interval;
+    else
+      plan.last_interval = std::min(plan.last_interval + 1, intervals);
   }
   plan.pixels.top = plan.first_row * mcu_height;
   plan.pixels.left = plan.first_interval * interval_width;
   plan.pixels.height =
       std::min<std::uint32_t>(plan.last_row * mcu_height, header.height) - plan.pixels.top;
-  plan.pixels.width =
-      std::min<std::uint32_t>(plan.last_interval * interval_width, header.width) - plan.pixels.left;
+  plan.pixels.width = right_edge() - plan.pixels.left;
   return plan;
 }
 

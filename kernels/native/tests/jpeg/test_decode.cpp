@@ -41,7 +41,8 @@ void check(const std::string& name, const Bytes& bytes, unsigned random) {
 
 // Every sampling, sizes around MCU edges, plain, seekable, restarting anywhere, and progressive.
 void windows_equal_the_whole() {
-  constexpr unsigned kSizes[][2] = {{61, 47}, {1, 1}, {33, 16}, {8, 70}, {130, 9}, {97, 100}};
+  constexpr unsigned kSizes[][2] = {{61, 47}, {1, 1}, {33, 16}, {8, 70}, {130, 9}, {97, 100},
+                                     {68, 40}, {82, 20}};
   for (const Kind& kind : KINDS) {
     const bool grey = kind.space == JCS_GRAYSCALE;
     const unsigned mcu = grey ? 8u : 8u * static_cast<unsigned>(std::max(kind.h, kind.chroma_h));
