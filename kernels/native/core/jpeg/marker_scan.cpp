@@ -47,8 +47,7 @@ struct FindOther {
   }
 };
 
-// The byte after the 0xFF is looked up in the data, not in the vector, so that a marker that
-// straddles two loads is no case of its own. A 0xFF at the very end is no marker.
+// A 0xFF at the very end is no marker.
 template <class Visitor>
 inline bool visit(const std::uint8_t* data, std::size_t size, std::size_t at,
                   Visitor& visitor) noexcept {
@@ -57,7 +56,8 @@ inline bool visit(const std::uint8_t* data, std::size_t size, std::size_t at,
   return marker == 0x00 || marker == 0xFF || visitor(at, marker);
 }
 
-// Bit i of the mask: byte at + i is 0xFF. False when the visitor wants no more.
+// Bit i of the mask: byte at + i is 0xFF, and the next is not 0. False when the visitor wants no
+// more.
 template <class Visitor>
 inline bool visit_mask(const std::uint8_t* data, std::size_t size, std::size_t at,
                        std::uint64_t mask, Visitor& visitor) noexcept {
@@ -86,30 +86,44 @@ void scan_portable(const std::uint8_t* data, std::size_t size, std::size_t at,
 
 #if defined(FOREBAY_SCAN_X86)
 
+// Both loops load each block twice, the second time a byte further on, so that a marker that
+// straddles two blocks is no case of its own, and stuffed bytes cost no branch.
+constexpr std::size_t kBlock = 64;
+
 template <class Visitor>
 void scan_sse2(const std::uint8_t* data, std::size_t size, std::size_t at,
                Visitor& visitor) noexcept {
   const __m128i ones = _mm_set1_epi8(-1);
-  for (; at < size && size - at >= 64; at += 64) {
+  const __m128i zero = _mm_setzero_si128();
+  for (; at < size && size - at > kBlock; at += kBlock) {
     std::uint64_t mask = 0;
     for (int part = 3; part >= 0; --part) {
-      const auto* from = reinterpret_cast<const __m128i*>(data + at + 16 * part);
-      const int hits = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(from), ones));
-      mask = mask << 16 | static_cast<std::uint64_t>(hits);
+      const std::uint8_t* from = data + at + 16 * part;
+      const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+      const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 1));
+      const __m128i hits = _mm_andnot_si128(_mm_cmpeq_epi8(next, zero), _mm_cmpeq_epi8(here, ones));
+      mask = mask << 16 | static_cast<std::uint64_t>(_mm_movemask_epi8(hits));
     }
-    if (!visit_mask(data, size, at, mask, visitor)) return;
+    if (mask != 0 && !visit_mask(data, size, at, mask, visitor)) return;
   }
   scan_portable(data, size, at, visitor);
+}
+
+// Bytes of `from` that are 0xFF with no 0 after them.
+__attribute__((target("avx2"))) inline __m256i hits_avx2(const std::uint8_t* from) noexcept {
+  const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  const __m256i next = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 1));
+  return _mm256_andnot_si256(_mm256_cmpeq_epi8(next, _mm256_setzero_si256()),
+                             _mm256_cmpeq_epi8(here, _mm256_set1_epi8(-1)));
 }
 
 template <class Visitor>
 __attribute__((target("avx2"))) void scan_avx2(const std::uint8_t* data, std::size_t size,
                                                std::size_t at, Visitor& visitor) noexcept {
-  const __m256i ones = _mm256_set1_epi8(-1);
-  for (; at < size && size - at >= 64; at += 64) {
-    const auto* from = reinterpret_cast<const __m256i*>(data + at);
-    const __m256i low = _mm256_cmpeq_epi8(_mm256_loadu_si256(from), ones);
-    const __m256i high = _mm256_cmpeq_epi8(_mm256_loadu_si256(from + 1), ones);
+  for (; at < size && size - at > kBlock; at += kBlock) {
+    const __m256i low = hits_avx2(data + at);
+    const __m256i high = hits_avx2(data + at + 32);
+    if (_mm256_testz_si256(_mm256_or_si256(low, high), _mm256_or_si256(low, high))) continue;
     const auto first = static_cast<std::uint32_t>(_mm256_movemask_epi8(low));
     const auto second = static_cast<std::uint32_t>(_mm256_movemask_epi8(high));
     const std::uint64_t mask = static_cast<std::uint64_t>(second) << 32 | first;
