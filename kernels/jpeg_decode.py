@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-__all__ = ["DamagedJpeg", "UnsupportedJpeg", "decode"]
+__all__ = ["DamagedJpeg", "UnsupportedJpeg", "available", "decode"]
 
 # DecodeStatus of native/core/jpeg/decode.hpp.
 _NOT_JPEG, _DAMAGED, _UNSUPPORTED, _OUTSIDE, _TOO_LARGE, _NO_MEMORY = range(1, 7)
@@ -25,6 +25,11 @@ class DamagedJpeg(ValueError):
 
 class UnsupportedJpeg(ValueError):
     """A JPEG of a kind that is not decoded here (CMYK, arithmetic, 12 bits, ...): Pillow may."""
+
+
+def available() -> bool:
+    """Whether this installation was built with libjpeg-turbo's headers, which decoding needs."""
+    return hasattr(_native, "JpegDecoder")
 
 
 class _Decoders(threading.local):
