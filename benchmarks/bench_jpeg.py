@@ -9,6 +9,7 @@ import io
 import os
 import random
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import PIL.Image
@@ -124,7 +125,7 @@ def bench_decode_224_of_12_megapixels(benchmark, large, kind):
     plain, seekable, rows = large
     data = seekable if kind.startswith("seekable") else plain
     known = rows if kind == "seekable, rows known" else None
-    entropy = "libjpeg" if kind == "crop and skip" else "own"
+    entropy: Literal["own", "libjpeg"] = "libjpeg" if kind == "crop and skip" else "own"
     rng = random.Random(1)
     windows = [(rng.randrange(2776), rng.randrange(3776), 224, 224) for _ in range(10)]
 
