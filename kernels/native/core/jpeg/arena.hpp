@@ -14,7 +14,7 @@
 namespace forebay::jpeg {
 
 // libjpeg asks malloc for each image's rows anew, and at their sizes the C library gives them back
-// to the system each time: page faults were a tenth of decoding. Of what libjpeg allocates by
+// to the system each time: that was 4 % of decoding. Of what libjpeg allocates by
 // itself, only what it takes before serve() and the coefficients of several scans stay its own.
 class Arena {
  public:

@@ -65,7 +65,7 @@ struct BitReader {
   void refill_by_byte() noexcept;
 };
 
-// Never inlined: one word in thirty has a byte 0xFF, and the loop around it should stay small.
+// Never inlined: few words have a byte 0xFF, and the loop around it should stay small.
 [[gnu::noinline]] inline void BitReader::refill_by_byte() noexcept {
   while (count <= 56) {
     std::uint64_t byte = 0;

@@ -169,7 +169,7 @@ DecodeStatus Decoder::State::run(const Job& job, Pixels& out) noexcept {
     return failed();
   }
   // Made anew for each image: libjpeg keeps tables from one to the next, and an image that lacks
-  // its own would be decoded with a stranger's. It costs a thousandth of decoding.
+  // its own would be decoded with a stranger's.
   jpeg_create_decompress(&codec);
   if (!arena.serve(codec)) {
     jpeg_destroy_decompress(&codec);
