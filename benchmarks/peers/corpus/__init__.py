@@ -1,0 +1,1 @@
+"""The data of each workload, made once in every format that a peer reads."""

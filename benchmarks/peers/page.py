@@ -1,0 +1,6 @@
+"""placeholder"""
+
+from pathlib import Path
+
+
+def refresh(place: Path) -> None: ...
