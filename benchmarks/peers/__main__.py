@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from .case import Workload
-from .corpus.make import ensure, scratch, size
+from .corpus.make import MakeError, ensure, scratch, size
 from .environments import PROJECT, folder
 from .install import ready, reason
 from .machine import described
@@ -35,8 +34,8 @@ def run(workload: Workload, names: list[str], plan: Plan) -> dict[str, Any]:
                     missing[name] = reason(environment)
                     break
                 disk[form] = size(ensure(workload.corpus, form))
-            except subprocess.CalledProcessError:
-                missing[name] = f"its data ({form}) could not be made"
+            except MakeError as e:
+                missing[name] = f"its data could not be made: {e}"
     able = [name for name in names if name not in missing]
     result = compare(workload, able, scratch() / workload.corpus, plan, _say)
     result["skipped"] |= missing

@@ -33,7 +33,14 @@ class Setting:
     state: Path
 
 
-Start = Callable[[Setting], Iterable[Any]]
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a peer gives back where work comes before the clock starts; `make` makes the loader."""
+
+    make: Callable[[], Iterable[Any]]
+
+
+Start = Callable[[Setting], "Iterable[Any] | Ready"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import proc
-from .case import Peer, Setting, Unavailable, Workload
+from .case import Peer, Ready, Setting, Unavailable, Workload
 from .workloads import load
 
 
@@ -74,9 +74,12 @@ def measure(workload: Workload, peer: Peer, setting: Setting, window: Window) ->
     for name in ("torch", *peer.imports):
         importlib.import_module(name)
     runner = os.getppid()
-    before = proc.cpu_seconds([os.getpid()])
-    start = time.perf_counter()
-    batches = endless(peer.start(setting))
+    before, start = proc.cpu_seconds([os.getpid()]), time.perf_counter()
+    started = peer.start(setting)
+    if isinstance(started, Ready):
+        before, start = proc.cpu_seconds(proc.tree(os.getpid())), time.perf_counter()
+        started = started.make()
+    batches = endless(started)
     batch = next(batches)
     first = time.perf_counter() - start
     result: dict[str, Any] = {"first_s": first, "delivered": workload.check(batch, setting)}

@@ -95,7 +95,7 @@ def forebay_parquet(setting: Setting) -> Iterable[Any]:
     return _forebay(setting, "parquet")
 
 
-class _Files:
+class Files:
     """A torch dataset of files, or of bytes held by `read`, decoded one by one."""
 
     def __init__(self, paths: list[Path], decode: Callable[[bytes, str], Any], variant: str):
@@ -135,7 +135,7 @@ def torch_loader(dataset: Any, setting: Setting, **options: Any) -> Any:
 def torch_pillow(setting: Setting) -> Iterable[Any]:
     """Torch DataLoader over files, Pillow, processors + 1 persistent workers, file_system sharing.
     Pillow decodes the whole image and resamples with antialiasing."""
-    dataset = _Files(paths(setting), pixels.with_pillow, setting.variant)
+    dataset = Files(paths(setting), pixels.with_pillow, setting.variant)
     return torch_loader(dataset, setting, shuffle=True)
 
 
@@ -143,7 +143,7 @@ def torch_pillow(setting: Setting) -> Iterable[Any]:
 def torch_opencv(setting: Setting) -> Iterable[Any]:
     """Torch DataLoader over files, simplejpeg and OpenCV (bilinear, no antialiasing),
     processors + 1 persistent workers, file_system sharing; OpenCV's own threads off."""
-    dataset = _Files(paths(setting), pixels.with_opencv, setting.variant)
+    dataset = Files(paths(setting), pixels.with_opencv, setting.variant)
     return torch_loader(dataset, setting, shuffle=True)
 
 
@@ -186,7 +186,7 @@ def torchdata_nodes(setting: Setting) -> Iterable[Any]:
     import torch
     from torchdata import nodes
 
-    dataset = _Files(paths(setting), pixels.with_opencv, setting.variant)
+    dataset = Files(paths(setting), pixels.with_opencv, setting.variant)
     node: Any = nodes.SamplerWrapper(torch.utils.data.RandomSampler(dataset))  # type: ignore[arg-type]
     node = nodes.ParallelMapper(node, dataset.__getitem__, setting.workers, in_order=True)
     node = nodes.Mapper(nodes.Batcher(node, setting.batch, drop_last=True), torch.stack)
@@ -281,7 +281,7 @@ def spdl(setting: Setting) -> Iterable[Any]:
     return Epochs(epoch)
 
 
-def _mosaic_type() -> type:
+def mosaic_type() -> type:
     """StreamingDataset with decoding, made here since its base is in the peer's environment."""
     from streaming import StreamingDataset
 
@@ -307,12 +307,12 @@ def mosaic(setting: Setting) -> Iterable[Any]:
     import streaming.base.util
 
     streaming.base.util.clean_stale_shared_memory()
-    dataset = _mosaic_type()(local=str(setting.data / "mds"), shuffle=True, batch_size=BATCH)
+    dataset = mosaic_type()(local=str(setting.data / "mds"), shuffle=True, batch_size=BATCH)
     dataset.variant = setting.variant
     return torch_loader(dataset, setting)
 
 
-def _litdata_type() -> type:
+def litdata_type() -> type:
     """LitData's StreamingDataset with decoding, made here as its base is in the environment."""
     from litdata import StreamingDataset
 
@@ -338,7 +338,7 @@ def litdata(setting: Setting) -> Iterable[Any]:
     guard, or it writes nothing and succeeds."""
     from litdata import StreamingDataLoader
 
-    dataset = _litdata_type()(str(setting.data / "litdata"), shuffle=True, drop_last=True)
+    dataset = litdata_type()(str(setting.data / "litdata"), shuffle=True, drop_last=True)
     dataset.variant = setting.variant
     return StreamingDataLoader(
         dataset,

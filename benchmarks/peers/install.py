@@ -16,6 +16,7 @@ import sysconfig
 from pathlib import Path
 
 from .environments import ENVIRONMENTS, ROOT, Environment, folder, interpreter, layers
+from .words import last_words
 
 LIMIT_S = 3000.0
 VERSIONS = """
@@ -118,9 +119,7 @@ def _run(command: list[str], step: str, extra: dict[str, str]) -> str:
         command, capture_output=True, text=True, timeout=LIMIT_S, env=os.environ | extra
     )
     if done.returncode:
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        said = next((x for x in reversed(lines) if "rror" in x), (lines or ["no word"])[-1])
-        raise InstallError(f"{step} failed: {said.strip()[:300]}")
+        raise InstallError(f"{step} failed: {last_words(done.stderr + done.stdout)}")
     return done.stdout
 
 

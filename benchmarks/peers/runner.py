@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from .case import Peer, Workload
 from .environments import PROJECT, ROOT, interpreter
 from .install import ready, reason
 from .summary import OTHERS_MOST, others_share
+from .words import last_words
 
 SAMPLE_S = 0.1
 TREE_S = 0.5
@@ -127,7 +127,8 @@ def run_once(workload: Workload, peer: Peer, data: Path, plan: Plan) -> dict[str
                 _end(child)
         if out.is_file():
             return json.loads(out.read_text()) | {"memory_bytes": peak}
-        return {"failed": _last_words(log, child.returncode)}
+        said = last_words(log.read_text(errors="replace"))
+        return {"failed": f"exit {child.returncode}: {said}"}
 
 
 def _watch(child: subprocess.Popen[bytes], limit_s: float) -> int:
@@ -157,14 +158,3 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         while kind == signal.SIGTERM and time.monotonic() < stop and child.poll() is None:
             time.sleep(0.05)
     child.wait()
-
-
-def _last_words(log: Path, code: int | None) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    said = next((line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "")
-    return f"exit {code}: {said[:200]}" if said else f"exit {code} without a word"
-
-
-def clear(folder: Path) -> None:
-    """Removes a folder of this benchmark's own, where it is there."""
-    shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,7 @@ MODULES = {
     "records": "records",
     "tokens": "tokens",
     "tabular": "tabular",
+    "tables": "tables",
     "startup": "startup",
     "resume": "resume",
 }

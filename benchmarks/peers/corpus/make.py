@@ -17,6 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..environments import PROJECT, ROOT, interpreter
+from ..words import last_words
+
+
+class MakeError(Exception):
+    """A format could not be made; says what its writer said last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ def ensure(corpus: str, name: str) -> Path:
     """The path of a format, made where it is absent.
 
     Raises:
-        subprocess.CalledProcessError: making it failed; what it said is on standard error.
+        MakeError: making it failed.
     """
     place = scratch() / corpus / name
     if place.exists():
@@ -62,13 +67,16 @@ def ensure(corpus: str, name: str) -> Path:
     command = [interpreter(made.environment, sys.executable), "-m", __name__, corpus, name]
     # TMPDIR: some writers leave their caches there.
     with tempfile.TemporaryDirectory(prefix="forebay-make-") as temporary:
-        subprocess.run(
+        done = subprocess.run(
             command,
             cwd=ROOT,
-            check=True,
-            stdout=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
             env=os.environ | {"TMPDIR": temporary, "FOREBAY_BENCH_DATA": str(scratch())},
         )
+    if done.returncode or not place.exists():
+        raise MakeError(f"{corpus}/{name}: {last_words(done.stdout + done.stderr)}")
     return place
 
 
