@@ -87,6 +87,7 @@ ENVIRONMENTS = {
             ("petastorm==0.13.1", "pyarrow==12.0.1", "numpy<2", "setuptools<81"),
             ("petastorm.pytorch",),
         ),
+        Environment("plot", ("matplotlib==3.11.2",), ("matplotlib",)),
         Environment(
             "ffcv",
             (
