@@ -36,12 +36,15 @@ def with_numpy(rows: Rows, index: NDArray[np.int64]) -> Padded:
 def _kernel() -> Callable[..., None]:
     import numba
 
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
     def fill(values: Any, starts: Any, lengths: Any, out: Any) -> None:
+        # Plain loops: slices cost more than the few values that they move.
         for i in range(len(starts)):
-            length = lengths[i]
-            out[i, :length] = values[starts[i] : starts[i] + length]
-            out[i, length:] = 0
+            start, length = starts[i], lengths[i]
+            for j in range(length):
+                out[i, j] = values[start + j]
+            for j in range(length, out.shape[1]):
+                out[i, j] = 0
 
     kernel: Callable[..., None] = fill
     return kernel

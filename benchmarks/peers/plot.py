@@ -1,7 +1,7 @@
 """The picture of the page: `python -m benchmarks.peers.plot OUT.png RESULT.json...`.
 
-One panel a workload, a bar a peer at its median, whiskers to its least and greatest run. Runs in the
-`plot` environment.
+One panel a workload, a bar a peer at its median, whiskers to its least and greatest run. It runs in
+the `plot` environment.
 """
 
 from __future__ import annotations

@@ -122,17 +122,19 @@ def run_once(workload: Workload, peer: Peer, data: Path, plan: Plan) -> dict[str
                 start_new_session=True,
             )
             try:
-                peak = _watch(child, plan.limit_s)
+                peak, late = _watch(child, plan.limit_s)
             finally:
                 _end(child)
         if out.is_file():
             return json.loads(out.read_text()) | {"memory_bytes": peak}
         said = last_words(log.read_text(errors="replace"))
+        if late:
+            return {"failed": f"no result after {plan.limit_s:g} s: {said}"}
         return {"failed": f"exit {child.returncode}: {said}"}
 
 
-def _watch(child: subprocess.Popen[bytes], limit_s: float) -> int:
-    """Waits for the child and returns the most memory that its tree held at a sample."""
+def _watch(child: subprocess.Popen[bytes], limit_s: float) -> tuple[int, bool]:
+    """Waits for the child; the most memory that its tree held, and whether it came to no end."""
     stop, rescan = time.monotonic() + limit_s, 0.0
     peak, pids = 0, [child.pid]
     while time.monotonic() < stop:
@@ -143,8 +145,8 @@ def _watch(child: subprocess.Popen[bytes], limit_s: float) -> int:
             child.wait(SAMPLE_S)
         except subprocess.TimeoutExpired:
             continue
-        break
-    return peak
+        return peak, False
+    return peak, True
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
