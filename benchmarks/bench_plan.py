@@ -1,0 +1,51 @@
+"""The plan: tickets of 256 samples, a second of one core, in every order and size of dataset.
+
+The cost of a ticket must not grow with the dataset.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
+from forebay.dataloader.plan.window import window_shape
+
+BATCH = 256
+ROWS = 3_000
+"""Records a block: 1 MiB of small ones."""
+TICKETS = 200
+
+
+@pytest.mark.parametrize("samples", [10**5, 10**7])
+@pytest.mark.parametrize("order", ["sequential", "blocks", "window", "full"])
+def bench_tickets(benchmark, order, samples):
+    blocks = -(-samples // ROWS)
+    first = np.minimum(np.arange(blocks + 1) * ROWS, samples)
+    shape = window_shape(np.full(blocks, 1 << 20))
+    policy = Fixed(BATCH, drop_last=True)
+    settings = PlanSettings(first, order, 0, shape)
+
+    def some():
+        tickets = EpochPlan(settings, policy, 0).tickets()
+        next(tickets)  # tables of the epoch are made with its first ticket
+        return (tickets,), {}
+
+    def take(tickets):
+        return sum(1 for _ in itertools.islice(tickets, TICKETS))
+
+    taken = benchmark.pedantic(take, setup=some, rounds=15)
+    assert taken == TICKETS
+    benchmark.extra_info["M samples/s"] = TICKETS * BATCH / benchmark.stats.stats.median / 1e6
+
+
+@pytest.mark.parametrize("samples", [10**5, 10**7])
+@pytest.mark.parametrize("order", ["window", "full"])
+def bench_first_ticket(benchmark, order, samples):
+    blocks = -(-samples // ROWS)
+    first = np.minimum(np.arange(blocks + 1) * ROWS, samples)
+    settings = PlanSettings(first, order, 0, window_shape(np.full(blocks, 1 << 20)))
+    policy = Fixed(BATCH, drop_last=True)
+    epochs = itertools.count()
+    benchmark(lambda: next(EpochPlan(settings, policy, next(epochs)).tickets()))
