@@ -54,7 +54,8 @@ UINT8 = replace(
 WORKLOADS = (IMAGES, UINT8)
 
 
-def _forebay(setting: Setting, form: str) -> Iterable[Any]:
+def forebay_loader(setting: Setting, form: str) -> Iterable[Any]:
+    """Our loader over one format, as the README shows it; the one place that names its API."""
     import forebay as fb
 
     T = fb.transforms  # noqa: N806  as in the README
@@ -71,6 +72,7 @@ def _forebay(setting: Setting, form: str) -> Iterable[Any]:
         shuffle=True,
         seed=0,
         drop_last=True,
+        num_workers=setting.workers,
         decode={"image": image},
         memory="256MB",
     )
@@ -78,21 +80,28 @@ def _forebay(setting: Setting, form: str) -> Iterable[Any]:
 
 @IMAGES.peer("recordio", imports=("forebay",))
 def forebay(setting: Setting) -> Iterable[Any]:
-    """RecordIO shards, files' bytes as they are; all records shuffled; threads by default;
+    """RecordIO shards, files' bytes as they are; all records shuffled; one thread a processor;
     memory="256MB"."""
-    return _forebay(setting, "recordio")
+    return forebay_loader(setting, "recordio")
 
 
 @IMAGES.peer("seekable", imports=("forebay",))
 def forebay_seekable(setting: Setting) -> Iterable[Any]:
     """As forebay, over seekable JPEG in RecordIO shards, as `forebay pack` writes them."""
-    return _forebay(setting, "seekable")
+    return forebay_loader(setting, "seekable")
 
 
 @IMAGES.peer("parquet", imports=("forebay",))
 def forebay_parquet(setting: Setting) -> Iterable[Any]:
     """As forebay, over Parquet shards, shuffled over a window of blocks."""
-    return _forebay(setting, "parquet")
+    return forebay_loader(setting, "parquet")
+
+
+@IMAGES.peer("resized", imports=("forebay",))
+def forebay_resized(setting: Setting) -> Iterable[Any]:
+    """As forebay, over photos that `forebay pack --resize 256` scaled to a short side of 256 pixels
+    (JPEG of quality 90): another task than most rows, to be held against ffcv-raw."""
+    return forebay_loader(setting, "resized")
 
 
 class Files:
@@ -187,7 +196,8 @@ def torchdata_nodes(setting: Setting) -> Iterable[Any]:
     from torchdata import nodes
 
     dataset = Files(paths(setting), pixels.with_opencv, setting.variant)
-    node: Any = nodes.SamplerWrapper(torch.utils.data.RandomSampler(dataset))  # type: ignore[arg-type]
+    sampler: Any = torch.utils.data.RandomSampler(range(len(dataset)))
+    node: Any = nodes.SamplerWrapper(sampler)
     node = nodes.ParallelMapper(node, dataset.__getitem__, setting.workers, in_order=True)
     node = nodes.Mapper(nodes.Batcher(node, setting.batch, drop_last=True), torch.stack)
     return nodes.Loader(nodes.Prefetcher(node, 2))

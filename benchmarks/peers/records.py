@@ -60,6 +60,7 @@ def _forebay(setting: Setting, form: str, order: str) -> Iterable[Any]:
         shuffle=order,
         seed=0,
         drop_last=True,
+        num_workers=setting.workers,
         memory="1GB",
     )
 
@@ -74,7 +75,7 @@ def _forebay(setting: Setting, form: str, order: str) -> Iterable[Any]:
 
 @RECORDS.peer("recordio", imports=("forebay",))
 def forebay(setting: Setting) -> Iterable[Any]:
-    """RecordIO shards, uncompressed, all records shuffled ("full"); threads by default;
+    """RecordIO shards, uncompressed, all records shuffled ("full"); one thread a processor;
     memory="1GB"; rows padded by the consumer."""
     return _forebay(setting, "recordio", "full")
 

@@ -51,7 +51,7 @@ WORKLOADS = (TABULAR,)
 @TABULAR.peer("forebay", imports=("forebay",))
 def forebay(setting: Setting) -> Iterable[Any]:
     """Parquet shards of forebay (blocks of 1 MiB), shuffled over a window of 64 MB, which mixes
-    more than a row group; threads by default; memory="1GB". Strings are a list of str."""
+    more than a row group; one thread a processor; memory="1GB". Strings are a list of str."""
     return _forebay(setting, "forebay")
 
 
@@ -70,6 +70,7 @@ def _forebay(setting: Setting, form: str) -> Iterable[Any]:
         shuffle="window",
         seed=0,
         drop_last=True,
+        num_workers=setting.workers,
         memory="1GB",
     )
 

@@ -53,6 +53,7 @@ def _forebay(setting: Setting, form: str) -> Iterable[Any]:
         shuffle="window",
         seed=0,
         drop_last=True,
+        num_workers=setting.workers,
         memory="512MB",
     )
     return Epochs(lambda _: (ids for (ids,) in loader))
@@ -60,8 +61,8 @@ def _forebay(setting: Setting, form: str) -> Iterable[Any]:
 
 @TOKENS.peer("recordio", imports=("forebay",))
 def forebay(setting: Setting) -> Iterable[Any]:
-    """RecordIO shards, int32[2048], uncompressed, shuffled over a window of 64 MB; threads by
-    default; memory="512MB". Every byte is checked against its CRC-32C."""
+    """RecordIO shards, int32[2048], uncompressed, shuffled over a window of 64 MB; one thread a
+    processor; memory="512MB". Every byte is checked against its CRC-32C."""
     return _forebay(setting, "recordio")
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,13 +57,19 @@ def forebay(folder: Path, out: Path, format: str) -> None:
     fb.write_dataset(out, records, fields, format=format, codec="none", shard_bytes=64 << 20)
 
 
-def seekable(folder: Path, out: Path) -> None:
-    """Shards of forebay with seekable JPEG, as `forebay pack --images seekable` writes them."""
-    import subprocess
-    import sys
-
+def _pack(folder: Path, out: Path, *options: str) -> None:
     command = [sys.executable, "-m", "forebay.tools", "pack", str(folder / "files"), str(out)]
-    subprocess.run([*command, "--images", "seekable", "--format", "recordio"], check=True)
+    subprocess.run([*command, "--format", "recordio", *options], check=True)
+
+
+def seekable(folder: Path, out: Path) -> None:
+    """Shards of forebay with seekable JPEG."""
+    _pack(folder, out, "--images", "seekable")
+
+
+def resized(folder: Path, out: Path) -> None:
+    """Shards of forebay, photos scaled to a short side of 256 pixels, JPEG of quality 90."""
+    _pack(folder, out, "--resize", "256")
 
 
 def tar(folder: Path, out: Path) -> None:
@@ -188,6 +196,7 @@ FORMATS = {
     "recordio": Format(forebay_recordio, needs=_FROM),
     "parquet": Format(forebay_parquet, needs=_FROM),
     "seekable": Format(seekable, needs=_FROM),
+    "resized": Format(resized, needs=_FROM),
     "tar": Format(tar, needs=_FROM),
     "mds": Format(mds, "mosaic", _FROM),
     "litdata": Format(litdata, "litdata", _FROM),
