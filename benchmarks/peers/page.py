@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .case import Workload
+from .corpus.make import formats
 from .environments import ENVIRONMENTS, PROJECT, ROOT, folder, interpreter
 from .install import ready, reason
 from .table import sizes, table
@@ -73,25 +74,24 @@ def disk(results: Sequence[Mapping[str, Any]]) -> str:
     corpora: dict[str, dict[str, int]] = {}
     for result in results:
         corpora.setdefault(load(result["workload"]).corpus, {}).update(result["disk"])
-    parts = [
-        f"{name}:\n\n{sizes(found, ORIGINALS[name])}\n" for name, found in corpora.items() if found
-    ]
+    parts: list[str] = []
+    for corpus, found in corpora.items():
+        held = {name: form.part for name, form in formats(corpus).items()}
+        parts += [f"{corpus}:", "", sizes(found, held, ORIGINALS[corpus]), ""]
     return "\n".join(parts) or "Not measured yet."
 
 
 def configurations(workloads: Sequence[Workload]) -> str:
-    """Each peer's environment and what its function's docstring says of it."""
+    """Each peer's environment and what its docstring says; told once where workloads share it."""
     parts: list[str] = []
     seen: set[int] = set()
     for workload in workloads:
-        if id(workload.peers) in seen:
+        peers = [p for p in workload.peers.values() if id(p) not in seen]
+        if not peers:
             continue
-        seen.add(id(workload.peers))
+        seen |= set(map(id, peers))
         lines = ["| peer | environment | configuration and pitfalls |", "|---|---|---|"]
-        lines += [
-            f"| {p.name} | {p.environment} | {p.text.replace('|', '/')} |"
-            for p in workload.peers.values()
-        ]
+        lines += [f"| {p.name} | {p.environment} | {p.text.replace('|', '/')} |" for p in peers]
         parts += [f"### {workload.name}", "", *lines, ""]
     return "\n".join(parts)
 

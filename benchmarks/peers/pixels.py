@@ -56,7 +56,7 @@ def with_opencv(data: bytes, variant: str) -> NDArray[Any]:
     import simplejpeg
 
     _one_thread()
-    # Ten of a thousand photos are greyscale; the decoder widens them to RGB by itself.
+    # 23 of the thousand photos are greyscale; the decoder widens them to RGB by itself.
     image = simplejpeg.decode_jpeg(data, "RGB")
     top, left, h, w = window(*image.shape[:2])
     part = image[top : top + h, left : left + w]

@@ -101,11 +101,17 @@ def _notes(rows: Mapping[str, Row]) -> list[str]:
     return notes
 
 
-def sizes(disk: Mapping[str, int], originals: str) -> str:
-    """Bytes on disk of each format, and as a share of the originals'."""
-    lines = ["| format | MB | of the originals |", "|---|---|---|"]
-    base = disk.get(originals)
-    for name, size in sorted(disk.items(), key=lambda item: item[1]):
+def sizes(disk: Mapping[str, int], parts: Mapping[str, float], originals: str) -> str:
+    """Bytes on disk of each format, of as many samples as it holds, and against the originals'.
+
+    Args:
+        parts: share of the samples that each format holds.
+        originals: the format that counts as 1.
+    """
+    lines = ["| format | MB | holds | a sample, of the originals |", "|---|---|---|---|"]
+    whole = {name: size / parts[name] for name, size in disk.items()}
+    base = whole.get(originals)
+    for name, size in sorted(whole.items(), key=lambda item: item[1]):
         share = f"{size / base:.3f}" if base else "-"
-        lines.append(f"| {name} | {size / 1e6:,.1f} | {share} |")
+        lines.append(f"| {name} | {disk[name] / 1e6:,.1f} | {parts[name]:.0%} | {share} |")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 import pytest
 
 from forebay.benchmarks.peers.corpus.make import size
-from forebay.benchmarks.peers.page import PAGE, fill, machines
+from forebay.benchmarks.peers.page import PAGE, configurations, fill, machines
 from forebay.benchmarks.peers.plot import bars
 from forebay.benchmarks.peers.table import sizes, table
 from forebay.benchmarks.peers.words import last_words
@@ -58,9 +58,23 @@ def test_bars_show_the_runs_that_count():
     assert found == [("forebay", 700, 700, 700), ("dali", 850, 800, 900)]
 
 
-def test_sizes_are_shares_of_the_originals():
-    text = sizes({"files": 1_000_000, "seekable": 1_015_000}, "files")
-    assert "| seekable | 1.0 | 1.015 |" in text
+def test_sizes_are_told_a_sample_and_held_against_the_originals():
+    parts = {"files": 1.0, "seekable": 1.0, "mds": 0.2}
+    disk = {"files": 1_000_000, "seekable": 1_015_000, "mds": 206_000}
+    lines = sizes(disk, parts, "files").splitlines()[2:]
+    assert lines == [
+        "| files | 1.0 | 100% | 1.000 |",
+        "| seekable | 1.0 | 100% | 1.015 |",
+        "| mds | 0.2 | 20% | 1.030 |",
+    ]
+
+
+def test_a_peer_that_workloads_share_is_told_once():
+    both = [load("images"), load("images-uint8"), load("startup")]
+    text = configurations(both)
+    assert text.count("| dali |") == 1
+    assert text.count("### ") == 2
+    assert "| forebay-cold |" in text
 
 
 def test_fill_replaces_between_markers_alone():

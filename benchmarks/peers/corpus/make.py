@@ -32,11 +32,13 @@ class Format:
         make: writes it: (folder of the corpus, place to write, which does not exist yet).
         environment: that it runs in.
         needs: formats that it reads.
+        part: share of the samples that it holds.
     """
 
     make: Callable[[Path, Path], None]
     environment: str = PROJECT
     needs: tuple[str, ...] = ()
+    part: float = 1.0
 
 
 def scratch() -> Path:

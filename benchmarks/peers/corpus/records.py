@@ -76,8 +76,8 @@ FORMATS = {
     "parquet": Format(parquet, needs=_FROM),
     "arrow": Format(arrow, "datasets", _FROM),
     "lance": Format(lance, "lance", _FROM),
-    "mds": Format(mds, "mosaic", _FROM),
-    "array-record": Format(array_record, "grain", _FROM),
-    "tar": Format(tar, "webdataset", _FROM),
-    "litdata": Format(litdata, "litdata", _FROM),
+    "mds": Format(mds, "mosaic", _FROM, FEWER / SAMPLES),
+    "array-record": Format(array_record, "grain", _FROM, FEWER / SAMPLES),
+    "tar": Format(tar, "webdataset", _FROM, FEWER / SAMPLES),
+    "litdata": Format(litdata, "litdata", _FROM, FEWER / SAMPLES),
 }

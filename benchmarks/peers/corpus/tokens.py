@@ -70,6 +70,6 @@ FORMATS = {
     "recordio-uint16": Format(recordio_uint16, needs=_FROM),
     "arrow": Format(arrow, "datasets", _FROM),
     "lance": Format(lance, "lance", _FROM),
-    "mds": Format(mds, "mosaic", _FROM),
-    "litdata": Format(litdata, "litdata", _FROM),
+    "mds": Format(mds, "mosaic", _FROM, FEWER / BLOCKS),
+    "litdata": Format(litdata, "litdata", _FROM, FEWER / BLOCKS),
 }
