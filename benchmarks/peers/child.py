@@ -74,17 +74,17 @@ def measure(workload: Workload, peer: Peer, setting: Setting, window: Window) ->
     for name in ("torch", *peer.imports):
         importlib.import_module(name)
     runner = os.getppid()
-    before, start = proc.cpu_seconds([os.getpid()]), time.perf_counter()
+    begin, start = snapshot(runner), time.perf_counter()
     started = peer.start(setting)
     if isinstance(started, Ready):
-        before, start = proc.cpu_seconds(proc.tree(os.getpid())), time.perf_counter()
+        begin, start = snapshot(runner), time.perf_counter()
         started = started.make()
     batches = endless(started)
     batch = next(batches)
     first = time.perf_counter() - start
     result: dict[str, Any] = {"first_s": first, "delivered": workload.check(batch, setting)}
     if workload.once:
-        return result | {"cpu_s": proc.cpu_seconds(proc.tree(os.getpid())) - before}
+        return result | _spent(begin, snapshot(runner))
     seen = 1
     while seen < window.warm_batches or time.perf_counter() - start < window.warm_seconds:
         batch = next(batches)
@@ -96,23 +96,19 @@ def measure(workload: Workload, peer: Peer, setting: Setting, window: Window) ->
         batch = next(batches)
         count += workload.samples(batch)
         steps += 1
-    return result | _counted(begin, snapshot(runner), count, steps)
+    counted = {"samples": count, "batches": steps}
+    return result | counted | _spent(begin, snapshot(runner))
 
 
-def _counted(begin: Snapshot, end: Snapshot, count: int, steps: int) -> dict[str, Any]:
+def _spent(begin: Snapshot, end: Snapshot) -> dict[str, Any]:
+    """What passed between two moments, as JSON values."""
+    machine = zip(asdict(end.machine).items(), asdict(begin.machine).values(), strict=True)
     return {
-        "samples": count,
-        "batches": steps,
         "seconds": end.time - begin.time,
         "cpu_s": end.tree - begin.tree,
         "read_bytes": end.read - begin.read,
         "ours_s": end.ours - begin.ours,
-        "machine": {
-            key: after - before
-            for (key, after), before in zip(
-                asdict(end.machine).items(), asdict(begin.machine).values(), strict=True
-            )
-        },
+        "machine": {key: after - before for (key, after), before in machine},
     }
 
 

@@ -28,7 +28,7 @@ class Row:
         dropped: runs that others disturbed.
         disturbed: whether there was no undisturbed run, so that the quietest one stands for them.
         rate: samples a second.
-        cpu: CPU seconds a sample.
+        cpu: CPU seconds a sample; of one first batch where only that is measured.
         first: seconds from construction to the first batch.
         memory: peak bytes, anonymous and shared.
         read: bytes read a sample.
@@ -47,10 +47,8 @@ class Row:
 def others_share(run: Mapping[str, Any]) -> float:
     """Share of the machine's time during the window that neither the peer nor the runner used.
 
-    Time stolen by the host counts as others' work. 0 for a run without a window.
+    Time stolen by the host counts as others' work.
     """
-    if "machine" not in run:
-        return 0.0
     machine = run["machine"]
     others = machine["busy"] + machine["stolen"] - run["ours_s"]
     return max(0.0, float(others / machine["total"])) if machine["total"] else 0.0
@@ -79,7 +77,7 @@ def summarise(runs: Sequence[Mapping[str, Any]], most: float = OTHERS_MOST) -> R
         return figure([run[key] / run[per] for run in counted]) if counted else None
 
     cpu = each("cpu_s", "samples")
-    if cpu is None and all("cpu_s" in run for run in kept):
+    if cpu is None:
         cpu = figure([run["cpu_s"] for run in kept])
     return Row(
         runs=len(kept),

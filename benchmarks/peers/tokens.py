@@ -196,7 +196,7 @@ def litdata(setting: Setting) -> Iterable[Any]:
         return torch.from_numpy(np.stack([np.asarray(row) for row in rows]))
 
     dataset = StreamingDataset(str(setting.data / "litdata"), shuffle=True, drop_last=True)
-    return StreamingDataLoader(dataset, setting.batch, collate_fn=stack, drop_last=True)
+    return StreamingDataLoader(dataset, batch_size=setting.batch, collate_fn=stack, drop_last=True)
 
 
 def _arrow_rows(column: Any) -> Any:

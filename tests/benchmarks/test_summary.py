@@ -27,10 +27,6 @@ def test_share_is_never_below_zero_though_counters_are_coarse():
     assert others_share(run(ours_s=8.1)) == 0.0
 
 
-def test_a_run_without_a_window_is_undisturbed():
-    assert others_share({"first_s": 1.0}) == 0.0
-
-
 def test_disturbed_runs_do_not_count():
     row = summarise([run(100), run(102), run(10, others=0.5)])
     assert row.rate.median == 101
@@ -57,11 +53,15 @@ def test_rates_cpu_and_bytes_are_a_sample():
 
 
 def test_runs_of_a_first_batch_alone_have_no_rate():
-    row = summarise([{"first_s": t, "cpu_s": 1.0, "memory_bytes": 1} for t in (0.3, 0.1, 0.2)])
+    runs = [run(first_s=t, others=o) for t, o in ((0.3, 0), (0.1, 0), (0.2, 0), (9.0, 0.5))]
+    for each in runs:
+        del each["samples"]
+    row = summarise(runs)
     assert row.rate is None
     assert row.read is None
     assert row.first.median == 0.2
-    assert row.cpu.median == 1.0
+    assert row.cpu.median == 8.0
+    assert row.dropped == 1
 
 
 def test_spread_is_a_share_of_the_median():
