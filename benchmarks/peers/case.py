@@ -9,6 +9,9 @@ from typing import Any
 
 from .environments import PROJECT
 
+FOREBAY = ("forebay.dataloader.loader", "forebay.formats.dataset")
+"""What using forebay imports: `import forebay` alone puts it off, and others import all at once."""
+
 
 class Unavailable(Exception):
     """A peer cannot do this here; says why. Its row in the table shows the reason."""

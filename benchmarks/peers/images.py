@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import pixels
-from .case import Epochs, Setting, Workload
+from .case import FOREBAY, Epochs, Setting, Workload
 
 BATCH = 64
 SHAPES = {"float32": (3, 224, 224), "uint8": (224, 224, 3)}
@@ -78,26 +78,26 @@ def forebay_loader(setting: Setting, form: str) -> Iterable[Any]:
     )
 
 
-@IMAGES.peer("recordio", imports=("forebay",))
+@IMAGES.peer("recordio", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """RecordIO shards, files' bytes as they are; all records shuffled; one thread a processor;
     memory="256MB"."""
     return forebay_loader(setting, "recordio")
 
 
-@IMAGES.peer("seekable", imports=("forebay",))
+@IMAGES.peer("seekable", imports=FOREBAY)
 def forebay_seekable(setting: Setting) -> Iterable[Any]:
     """As forebay, over seekable JPEG in RecordIO shards, as `forebay pack` writes them."""
     return forebay_loader(setting, "seekable")
 
 
-@IMAGES.peer("parquet", imports=("forebay",))
+@IMAGES.peer("parquet", imports=FOREBAY)
 def forebay_parquet(setting: Setting) -> Iterable[Any]:
     """As forebay, over Parquet shards, shuffled over a window of blocks."""
     return forebay_loader(setting, "parquet")
 
 
-@IMAGES.peer("resized", imports=("forebay",))
+@IMAGES.peer("resized", imports=FOREBAY)
 def forebay_resized(setting: Setting) -> Iterable[Any]:
     """As forebay, over photos that `forebay pack --resize 256` scaled to a short side of 256 pixels
     (JPEG of quality 90): another task than most rows, to be held against ffcv-raw."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import gather
-from .case import Epochs, Setting, Workload
+from .case import FOREBAY, Epochs, Setting, Workload
 from .corpus.arrays import Rows
 
 BATCH = 256
@@ -73,20 +73,20 @@ def _forebay(setting: Setting, form: str, order: str) -> Iterable[Any]:
     return Epochs(lambda _: map(padded, loader))
 
 
-@RECORDS.peer("recordio", imports=("forebay",))
+@RECORDS.peer("recordio", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """RecordIO shards, uncompressed, all records shuffled ("full"); one thread a processor;
     memory="1GB"; rows padded by the consumer."""
     return _forebay(setting, "recordio", "full")
 
 
-@RECORDS.peer("recordio", imports=("forebay",))
+@RECORDS.peer("recordio", imports=FOREBAY)
 def forebay_window(setting: Setting) -> Iterable[Any]:
     """As forebay, shuffled over a window of 64 MB."""
     return _forebay(setting, "recordio", "window")
 
 
-@RECORDS.peer("parquet", imports=("forebay",))
+@RECORDS.peer("parquet", imports=FOREBAY)
 def forebay_parquet(setting: Setting) -> Iterable[Any]:
     """As forebay, zstd Parquet shards, shuffled over a window of 64 MB."""
     return _forebay(setting, "parquet", "window")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import images, pixels
-from .case import Epochs, Ready, Setting, Unavailable
+from .case import FOREBAY, Epochs, Ready, Setting, Unavailable
 
 RESUME = replace(
     images.IMAGES,
@@ -51,7 +51,7 @@ def _keeping(loader: Any) -> Iterable[Any]:
     return Epochs(lambda _: iter(loader))
 
 
-@RESUME.peer("recordio", imports=("forebay",))
+@RESUME.peer("recordio", imports=FOREBAY)
 def forebay(setting: Setting) -> Ready:
     """As forebay in images, with state_dict and load_state_dict."""
     loader: Any = images.IMAGES.peers["forebay"].start

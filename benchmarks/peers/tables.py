@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import Epochs, Setting, Unavailable, Workload
+from .case import FOREBAY, Epochs, Setting, Unavailable, Workload
 
 BATCH = 4_096
 WIDTH = 20
@@ -49,7 +49,7 @@ def _dataset(setting: Setting) -> Any:
     return TensorDataset(torch.from_numpy(np.load(setting.data / "matrix" / "x.npy")))
 
 
-@TABLES.peer("matrix", imports=("forebay",))
+@TABLES.peer("matrix", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """forebay.DataLoader over the TensorDataset, shuffle=True."""
     import forebay as fb

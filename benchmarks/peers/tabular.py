@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import Epochs, Setting, Workload
+from .case import FOREBAY, Epochs, Setting, Workload
 from .corpus.tabular import NAMES
 
 BATCH = 4_096
@@ -48,14 +48,14 @@ TABULAR = Workload(
 WORKLOADS = (TABULAR,)
 
 
-@TABULAR.peer("forebay", imports=("forebay",))
+@TABULAR.peer("forebay", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """Parquet shards of forebay (blocks of 1 MiB), shuffled over a window of 64 MB, which mixes
     more than a row group; one thread a processor; memory="1GB". Strings are a list of str."""
     return _forebay(setting, "forebay")
 
 
-@TABULAR.peer("parquet", imports=("forebay",))
+@TABULAR.peer("parquet", imports=FOREBAY)
 def forebay_foreign(setting: Setting) -> Iterable[Any]:
     """As forebay, over the same file as the other peers, written by pyarrow."""
     return _forebay(setting, "parquet")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import gather
-from .case import Epochs, Setting, Workload
+from .case import FOREBAY, Epochs, Setting, Workload
 from .corpus.arrays import Rows
 
 BATCH = 16
@@ -59,20 +59,20 @@ def _forebay(setting: Setting, form: str) -> Iterable[Any]:
     return Epochs(lambda _: (ids for (ids,) in loader))
 
 
-@TOKENS.peer("recordio", imports=("forebay",))
+@TOKENS.peer("recordio", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """RecordIO shards, int32[2048], uncompressed, shuffled over a window of 64 MB; one thread a
     processor; memory="512MB". Every byte is checked against its CRC-32C."""
     return _forebay(setting, "recordio")
 
 
-@TOKENS.peer("recordio-zstd", imports=("forebay",))
+@TOKENS.peer("recordio-zstd", imports=FOREBAY)
 def forebay_zstd(setting: Setting) -> Iterable[Any]:
     """As forebay, each record compressed with zstd of level 3."""
     return _forebay(setting, "recordio-zstd")
 
 
-@TOKENS.peer("recordio-uint16", imports=("forebay",))
+@TOKENS.peer("recordio-uint16", imports=FOREBAY)
 def forebay_uint16(setting: Setting) -> Iterable[Any]:
     """As forebay, stored as uint16; made int32 by the consumer, a batch at a time."""
     import torch
