@@ -75,11 +75,10 @@ def compare(
         environment = workload.peers[name].environment
         if environment != PROJECT and ready(environment) is None:
             skipped[name] = reason(environment)
-    for number, names_now in enumerate(rounds(names, plan.repeats + plan.tries)):
-        for name in names_now:
-            done = runs.get(name, [])
-            clean = sum(others_share(run) <= plan.others_most for run in done)
-            if name in skipped or clean >= plan.repeats or len(done) > number:
+    for turn in rounds(names, plan.repeats + plan.tries):
+        for name in turn:
+            clean = sum(others_share(run) <= plan.others_most for run in runs.get(name, []))
+            if name in skipped or clean >= plan.repeats:
                 continue
             run = run_once(workload, workload.peers[name], data, plan)
             if why := run.get("unavailable") or run.get("failed"):

@@ -5,6 +5,7 @@ from itertools import islice
 
 import pytest
 
+from forebay.benchmarks.peers import runner
 from forebay.benchmarks.peers.child import endless
 from forebay.benchmarks.peers.runner import Plan, compare, rounds
 from forebay.benchmarks.peers.workloads import load
@@ -28,6 +29,25 @@ def test_epochs_follow_one_another():
 def test_an_empty_epoch_is_an_error_and_no_hang():
     with pytest.raises(ValueError, match="no batch"):
         next(endless([]))
+
+
+def test_disturbed_runs_are_repeated_as_long_as_there_are_tries(monkeypatch, tmp_path):
+    busy = {"dali": [8, 19, 19, 8, 8, 8], "spdl": [19] * 9, "torch-pillow": [8] * 9}
+    turns = []
+
+    def run_once(workload, peer, data, plan):
+        turns.append(peer.name)
+        machine = {"busy": busy[peer.name].pop(0), "stolen": 0, "total": 20}
+        counted = {"samples": 1, "seconds": 1, "first_s": 1, "memory_bytes": 1}
+        return counted | {"ours_s": 8, "machine": machine}
+
+    monkeypatch.setattr(runner, "run_once", run_once)
+    monkeypatch.setattr(runner, "ready", lambda environment: {})
+    plan = Plan(repeats=2, tries=2)
+    result = compare(load("images"), list(busy), tmp_path, plan, silent)
+    counts = {name: len(runs) for name, runs in result["runs"].items()}
+    assert counts == {"dali": 4, "spdl": 4, "torch-pillow": 2}
+    assert turns[:6] == ["dali", "spdl", "torch-pillow", "spdl", "torch-pillow", "dali"]
 
 
 @pytest.mark.long

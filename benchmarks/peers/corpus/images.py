@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..environments import ROOT
+from ..words import last_words
 from .make import Format
 
 COPIES = 4
@@ -59,7 +60,10 @@ def forebay(folder: Path, out: Path, format: str) -> None:
 
 def _pack(folder: Path, out: Path, *options: str) -> None:
     command = [sys.executable, "-m", "forebay.tools", "pack", str(folder / "files"), str(out)]
-    subprocess.run([*command, "--format", "recordio", *options], check=True)
+    command += ["--format", "recordio", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"forebay pack: {last_words(done.stderr)}")
 
 
 def seekable(folder: Path, out: Path) -> None:
