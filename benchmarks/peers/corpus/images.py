@@ -63,7 +63,7 @@ def _pack(folder: Path, out: Path, *options: str) -> None:
     command += ["--format", "recordio", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"forebay pack: {last_words(done.stderr)}")
+        raise RuntimeError(last_words(done.stderr))
 
 
 def seekable(folder: Path, out: Path) -> None:
