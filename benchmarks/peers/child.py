@@ -71,8 +71,13 @@ def measure(workload: Workload, peer: Peer, setting: Setting, window: Window) ->
         Unavailable: the peer says that it cannot do this.
         ValueError: its batches are not what the workload asks for.
     """
-    for name in ("torch", *peer.imports):
+    import torch
+
+    for name in peer.imports:
         importlib.import_module(name)
+    # Its threads would take turns with the loader's, and wait for them spinning: a gather of small
+    # rows is 4 to 20 times slower with two of them when one processor is busy.
+    torch.set_num_threads(1)
     runner = os.getppid()
     begin, start = snapshot(runner), time.perf_counter()
     started = peer.start(setting)

@@ -63,7 +63,8 @@ def forebay(setting: Setting) -> Iterable[Any]:
 
 @TABLES.peer("matrix")
 def floor_slicing(setting: Setting) -> Iterable[Any]:
-    """Floor: the tensor indexed by slices of a random permutation."""
+    """Floor: index_select on the tensor by slices of a random permutation; indexing by brackets is
+    four times slower."""
     import torch
 
     (x,) = _dataset(setting).tensors
@@ -71,7 +72,7 @@ def floor_slicing(setting: Setting) -> Iterable[Any]:
     def epoch(_: int) -> Iterator[Any]:
         for index in torch.randperm(len(x)).split(setting.batch):
             if len(index) == setting.batch:
-                yield [x[index]]
+                yield [x.index_select(0, index)]
 
     return Epochs(epoch)
 
