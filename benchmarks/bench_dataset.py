@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-from forebay.formats.column import Block, FixedColumn, VarColumn
+from forebay.formats.column import Block, Column, FixedColumn, VarColumn
 from forebay.formats.dataset import open_dataset
 from forebay.formats.writer import ShardWriter
 
@@ -23,7 +23,7 @@ def dataset(request, tmp_path_factory):
     generator = np.random.default_rng(0)
     lengths = generator.integers(16, 129, SAMPLES)
     values = generator.integers(0, 50_257, int(lengths.sum()), dtype=np.int32)
-    columns = {
+    columns: dict[str, Column] = {
         "ids": VarColumn(values, np.cumsum(lengths) - lengths, lengths),
         "label": FixedColumn(np.arange(SAMPLES)),
     }

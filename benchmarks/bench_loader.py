@@ -4,6 +4,7 @@ One round is an epoch, its start and its end included. Threads of None are all p
 """
 
 import io
+from typing import Any
 
 import numpy as np
 import PIL.Image
@@ -79,7 +80,7 @@ def bench_epoch(benchmark, task, threads):
 def bench_first_batch(benchmark, task):
     """Construction to the first batch; the iterator closes outside of the time."""
     dataset, _, batch, decode = task
-    held = []
+    held: list[Any] = []
 
     def first():
         held.append(iter(fb.DataLoader(dataset, batch, "window", seed=0, decode=decode or None)))

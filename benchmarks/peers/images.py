@@ -1,4 +1,7 @@
-"""Images: decode, RandomResizedCrop(224), horizontal flip; float32 CHW normalised, or uint8 HWC."""
+"""Images: decode, RandomResizedCrop(224), horizontal flip; float32 CHW normalised, or uint8 HWC.
+
+Long because a workload is one file, so that all peers of a task can be read side by side.
+"""
 
 from __future__ import annotations
 
