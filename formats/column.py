@@ -21,7 +21,10 @@ Valid = NDArray[np.bool_] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedColumn:
-    """Values of a fixed field: `values` is (rows, *shape) of the field's dtype."""
+    """Values of a fixed field: `values` is (rows, *shape) of the field's dtype.
+
+    Each row is contiguous. Rows of 1 kB or more may lie apart: they view the bytes of a block.
+    """
 
     values: NDArray[Any]
     valid: Valid = None
@@ -40,7 +43,7 @@ class VarColumn:
 
     Value i is `values[starts[i] : starts[i] + lengths[i]]`, counted in elements. `values` is
     (elements,) of uint8 for text, bytes and images, of the field's dtype for ragged ones; starts
-    and lengths are (rows,) int64.
+    and lengths are (rows,) int64. Between values anything may lie, such as the frames of records.
     """
 
     values: NDArray[Any]

@@ -145,3 +145,79 @@ def fill_values(values: ByteValues, out: NDArray[Any], planar: bool) -> None:
 
 def needed(in_size: int, out_size: int, offset: int, count: int) -> tuple[int, int]:
     """[first, last) source pixels of outputs [offset, offset + count) of one axis."""
+def open_frames(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    crcs: NDArray[np.uint32] | None,
+    sizes: NDArray[np.uint32] | None,
+    spans: NDArray[np.int64],
+    faults: NDArray[np.uint8],
+) -> int:
+    """Checks and joins K records in dmlc frames; see `forebay.kernels.frames.open_frames`.
+
+    All are contiguous; `spans` is (2 * K,), the payloads' starts and then their lengths, and
+    `faults` (K,). Returns how many records have a fault.
+
+    Raises:
+        IndexError: a record is no run of words inside `data`; names it, and nothing is written.
+        ValueError: the sizes differ.
+    """
+
+def take_runs(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], width: int, out: NDArray[np.uint8]
+) -> None:
+    """Copies `width` bytes from each of (K,) `starts` to `out`, (K * width,), end to end.
+
+    Raises:
+        IndexError: a run does not lie inside `data`; names it, and nothing is written.
+        ValueError: `out` has another size, or `width` is 0.
+    """
+
+def copy_runs(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    out_starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+) -> None:
+    """Copies run i, `lengths[i]` bytes, from its start in `data` to its start in `out`.
+
+    The two must not overlap.
+
+    Raises:
+        IndexError: a run does not lie inside its buffer; names it, and nothing is written.
+        ValueError: the sizes differ.
+    """
+
+class ZstdDictionary:
+    """A zstd dictionary made ready once, to be read by any number of threads.
+
+    Raises:
+        ValueError: libzstd refuses the bytes, or is not there.
+    """
+
+    def __init__(self, data: Buffer) -> None: ...
+
+def zstd_version() -> int:
+    """Of the system's libzstd, 10504 for 1.5.4; 0 where there is none."""
+
+def zstd_decompress(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    out_starts: NDArray[np.int64],
+    out_lengths: NDArray[np.int64],
+    bad: NDArray[np.uint8],
+    dictionary: ZstdDictionary | None = None,
+) -> int:
+    """Decompresses K zstd frames; see `forebay.kernels.zstd.decompress_frames`.
+
+    `bad`, (K,), becomes 1 where a frame is not one of exactly its size. Returns how many are bad.
+
+    Raises:
+        IndexError: a frame or its place lies outside its buffer; nothing is written.
+        ValueError: the sizes differ.
+        RuntimeError: there is no libzstd.
+    """

@@ -9,9 +9,29 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from forebay.formats.errors import NewerFormatError
+
+
+class ByteRuns(Protocol):
+    """Runs of bytes in one buffer: run i is `lengths[i]` bytes of `data` from `starts[i]` on."""
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """(n,) uint8."""
+        ...
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(runs,) in bytes."""
+        ...
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(runs,) in bytes."""
+        ...
 
 
 class Codec(Protocol):
@@ -41,6 +61,36 @@ class Codec(Protocol):
             ValueError: the bytes are not a compressed buffer of exactly that raw size.
         """
         ...
+
+    def decompress_many(self, frames: ByteRuns, out: ByteRuns) -> NDArray[np.int64]:
+        """Decompresses each of `frames` into its place in `out`, which has exactly its raw size.
+
+        Returns:
+            The numbers, ascending, of those that are not compressed buffers of that raw size; what
+            their places hold is unspecified. Frames of no bytes with places of none are left out.
+        """
+        ...
+
+
+def decompress_each(codec: Codec, frames: ByteRuns, out: ByteRuns) -> NDArray[np.int64]:
+    """`Codec.decompress_many` by one call of `decompress_into` for each."""
+    view = frames.data.data
+    spans = zip(
+        frames.starts.tolist(),
+        frames.lengths.tolist(),
+        out.starts.tolist(),
+        out.lengths.tolist(),
+        strict=True,
+    )
+    failed: list[int] = []
+    for i, (a, n, b, m) in enumerate(spans):
+        if not n and not m:
+            continue
+        try:
+            codec.decompress_into(view[a : a + n], out.data[b : b + m])
+        except ValueError:
+            failed.append(i)
+    return np.array(failed, np.int64)
 
 
 def canonical(config: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.formats.codecs.codec import canonical
+from forebay.formats.codecs.codec import ByteRuns, canonical, decompress_each
 
 
 class NoCodec:
@@ -27,3 +27,6 @@ class NoCodec:
         if len(data) != out.size:
             raise ValueError(f"have {len(data)} bytes where {out.size} were expected")
         out[:] = np.frombuffer(data, np.uint8)
+
+    def decompress_many(self, frames: ByteRuns, out: ByteRuns) -> NDArray[np.int64]:
+        return decompress_each(self, frames, out)

@@ -10,7 +10,8 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from forebay.formats.codecs.codec import canonical
+from forebay.formats.codecs.codec import ByteRuns, canonical, decompress_each
+from forebay.kernels.zstd import ZstdDictionary, decompress_frames, zstd_version
 
 LEVELS = range(1, 20)
 
@@ -31,6 +32,7 @@ class ZstdCodec:
         self.dictionary = dictionary
         self.dictionary_file = dictionary_file
         self._local = threading.local()
+        self._prepared: ZstdDictionary | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.level, self.dictionary, self.dictionary_file)
@@ -75,6 +77,21 @@ class ZstdCodec:
         if len(raw) != out.size:
             raise ValueError(f"have {len(raw)} bytes where {out.size} were expected")
         out[:] = np.frombuffer(raw, np.uint8)
+
+    def decompress_many(self, frames: ByteRuns, out: ByteRuns) -> NDArray[np.int64]:
+        # Without the system's library each frame takes a call, and a copy of what it holds.
+        if not zstd_version():
+            return decompress_each(self, frames, out)
+        if self.dictionary and self._prepared is None:
+            try:
+                self._prepared = ZstdDictionary(self.dictionary)
+            except ValueError:
+                return decompress_each(self, frames, out)
+        bad = decompress_frames(
+            frames.data, frames.starts, frames.lengths,
+            out.data, out.starts, out.lengths, self._prepared,
+        )  # fmt: skip
+        return np.empty(0, np.int64) if bad is None else np.flatnonzero(bad)
 
     def _dict(self) -> zstandard.ZstdCompressionDict | None:
         return zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None

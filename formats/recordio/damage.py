@@ -13,10 +13,9 @@ from forebay.formats.errors import ChecksumMismatch, MalformedShard, ShardError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from forebay.formats.recordio.gather import Offsets
     from forebay.formats.recordio.index import ShardIndex
+    from forebay.formats.recordio.selection import Selection
     from forebay.formats.shard import ShardEntry
 
 _REMEDY = "restore the file from its source or write the dataset again"
@@ -24,36 +23,33 @@ _REMEDY = "restore the file from its source or write the dataset again"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Damage:
-    """What is wrong with which of the records `numbers` of a block.
+    """What is wrong with which of the records `chosen` of a block.
 
     Args:
-        numbers: (n,) of the records read, in the shard.
-        errors: by place in `numbers`.
+        errors: by place among the records chosen.
     """
 
     shard: ShardEntry
     block: int
     index: ShardIndex
-    numbers: Offsets
+    chosen: Selection
     errors: dict[int, ShardError] = field(default_factory=dict)
 
     def good(self) -> Offsets:
-        """(k,) the places in `numbers` of records with nothing wrong so far, ascending."""
-        good = np.ones(len(self.numbers), np.bool_)
+        """(k,) the places of records with nothing wrong so far, ascending."""
+        if not self.errors:
+            return np.arange(self.chosen.count)
+        good = np.ones(self.chosen.count, np.bool_)
         good[list(self.errors)] = False
         return np.flatnonzero(good)
 
-    def add_checksums(self, found: NDArray[np.uint32], expected: NDArray[np.uint32]) -> None:
-        """Adds each record whose CRC-32C found is not the one expected, both (n,)."""
-        for i in np.flatnonzero(found != expected).tolist():
-            what = (
-                f"CRC-32C of the framed record is {found[i]:#010x} where the index has "
-                f"{expected[i]:#010x}"
-            )
-            self._add(ChecksumMismatch, i, what)
+    def add_checksum(self, i: int, found: int, expected: int) -> None:
+        """Adds record i, whose CRC-32C is not the one expected."""
+        what = f"CRC-32C of the framed record is {found:#010x} where the index has {expected:#010x}"
+        self._add(ChecksumMismatch, i, what)
 
     def add_malformed(self, i: int, what: str) -> None:
-        """Adds record `numbers[i]`, whose bytes are not what the format allows."""
+        """Adds record i, whose bytes are not what the format allows."""
         self._add(MalformedShard, i, what)
 
     def whole(self, what: str) -> MalformedShard:
@@ -61,7 +57,7 @@ class Damage:
         return MalformedShard(f"{what}; {_REMEDY}", shard=self.shard.file, block=self.block)
 
     def _add(self, kind: type[ShardError], i: int, what: str) -> None:
-        number = int(self.numbers[i])
+        number = self.chosen.number(i)
         self.errors[i] = kind(
             f"{what}; {_REMEDY}",
             shard=self.shard.file,

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forebay.formats.column import Block, Column, FixedColumn, Valid, VarColumn
 from forebay.formats.errors import SchemaError
-from forebay.formats.recordio.gather import Bytes, Offsets, take_fixed
+from forebay.formats.recordio.gather import Bytes, Offsets, strided, take_fixed
 from forebay.formats.recordio.layout import (
     Records,
+    Spans,
+    Take,
     fixed_column,
     ragged_column,
     refuse,
     var_column,
 )
+from forebay.kernels.align import aligned_empty
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from forebay.formats.record import Field, Schema
 
+# From this width on a row is worth a copy of its own, so that rows may lie apart.
+_WIDE = 1024
 _U32 = np.dtype("<u4")
 _U8 = np.dtype(np.uint8)
 
@@ -76,29 +83,29 @@ class FieldsLayout:
         return Records(prefix, values)
 
     def parse(
-        self, data: Bytes, starts: Offsets, lengths: Offsets, columns: Schema
+        self, records: Spans, columns: Schema, take: Take = aligned_empty
     ) -> dict[str, Column]:
         """As `Layout.parse`."""
-        value_starts, value_lengths = self._values(data, starts, lengths)
+        data, starts = records.data, records.starts
+        value_starts, value_lengths = self._values(records)
         out: dict[str, Column] = {}
         for f in columns:
             valid = self._valid(f, data, starts)
             if f.kind == "fixed":
-                raw = take_fixed(data, starts + self._at[f.name], f.width, f.element)
-                out[f.name] = FixedColumn(raw.reshape(len(starts), *f.shape), valid)
+                values = _fixed(f, data, starts + self._at[f.name], take)
+                out[f.name] = FixedColumn(values, valid)
                 continue
             i = self._var.index(f)
-            at, size = value_starts[i], value_lengths[i]
+            spans = Spans(data, value_starts[i], value_lengths[i])
             if f.kind == "ragged":
-                out[f.name] = ragged_column(f, data, at, size, valid)
+                out[f.name] = ragged_column(f, spans, valid, take)
             else:
-                out[f.name] = VarColumn(data, at, size, valid)
+                out[f.name] = VarColumn(data, spans.starts, spans.lengths, valid)
         return out
 
-    def _values(
-        self, data: Bytes, starts: Offsets, lengths: Offsets
-    ) -> tuple[list[Offsets], list[Offsets]]:
+    def _values(self, records: Spans) -> tuple[list[Offsets], list[Offsets]]:
         """Where each variable field's values lie, once every record is known to be whole."""
+        data, starts, lengths = records.data, records.starts, records.lengths
         refuse(
             lengths < self._prefix,
             lambda row: (
@@ -107,8 +114,9 @@ class FieldsLayout:
             ),
         )
         count = len(self._var)
-        sizes = take_fixed(data, starts + self._lengths_at, 4 * count, _U32).astype(np.int64)
-        total = self._prefix + sizes.sum(axis=1) if count else np.full_like(lengths, self._prefix)
+        raw = take_fixed(data, starts + self._lengths_at, 4 * count, _U32)
+        sizes = [raw[:, i].astype(np.int64) for i in range(count)]
+        total = sum(sizes, np.full_like(lengths, self._prefix))
         refuse(
             total != lengths,
             lambda row: (
@@ -116,13 +124,11 @@ class FieldsLayout:
             ),
         )
         at = starts + self._prefix
-        value_starts, value_lengths = [], []
-        for i in range(count):
-            size = np.ascontiguousarray(sizes[:, i])
+        value_starts = []
+        for size in sizes:
             value_starts.append(at)
-            value_lengths.append(size)
             at = at + size
-        return value_starts, value_lengths
+        return value_starts, sizes
 
     def _valid(self, field: Field, data: Bytes, starts: Offsets) -> Valid:
         if not field.nullable:
@@ -131,3 +137,11 @@ class FieldsLayout:
         nulls = take_fixed(data, starts + bit // 8, 1, _U8)[:, 0]
         valid: Valid = (nulls >> (bit % 8)) & 1 == 0
         return None if valid is None or valid.all() else valid
+
+
+def _fixed(field: Field, data: Bytes, starts: Offsets, take: Take) -> NDArray[Any]:
+    raw = strided(data, starts, field.width, field.element) if field.width >= _WIDE else None
+    if raw is None:
+        raw = take_fixed(data, starts, field.width, field.element, take)
+    # Splitting the last axis never copies, since each row is contiguous.
+    return raw.reshape(len(starts), *field.shape)

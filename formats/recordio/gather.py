@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from forebay.kernels.align import aligned_empty
+from forebay.kernels.runs import copy_runs, take_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Bytes", "Offsets", "copy_runs", "starts_of", "strided", "take_fixed", "windows"]
+
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
-
-_LONG_RUN = 256
-_INDEX_CHUNK = 1 << 16
 
 
 def starts_of(lengths: Offsets) -> Offsets:
@@ -32,33 +37,34 @@ def windows(data: Bytes, width: int) -> Bytes:
     return as_strided(data, (rows, width), (1, 1), writeable=data.flags.writeable)
 
 
-def take_fixed(data: Bytes, starts: Offsets, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """(n, width / itemsize) array of its own: the values that begin at each of `starts`."""
-    if not len(starts) or not width:
-        return np.empty((len(starts), width // dtype.itemsize), dtype)
-    return np.ascontiguousarray(windows(data, width)[starts]).view(dtype)
+def take_fixed(
+    data: Bytes,
+    starts: Offsets,
+    width: int,
+    dtype: np.dtype[Any],
+    take: Callable[[int], Bytes] = aligned_empty,
+) -> NDArray[Any]:
+    """(n, width / itemsize) array in memory from `take`: the values that begin at each start."""
+    values = take_runs(data, starts, width, take(len(starts) * width))
+    return values.view(dtype).reshape(len(starts), width // dtype.itemsize)
 
 
-def copy_runs(
-    source: Bytes, source_starts: Offsets, out: Bytes, out_starts: Offsets, lengths: Offsets
-) -> None:
-    """Copies run i, `lengths[i]` bytes, from its start in `source` to its start in `out`."""
-    total = int(lengths.sum())
-    if total >= _LONG_RUN * len(lengths):
-        runs = zip(source_starts.tolist(), out_starts.tolist(), lengths.tolist(), strict=True)
-        for a, b, n in runs:
-            out[b : b + n] = source[a : a + n]
-        return
-    # Short runs cost more to slice than to index; chunks bound the index's own memory.
-    ends = np.cumsum(lengths)
-    first = 0
-    while first < len(lengths):
-        done = int(ends[first - 1]) if first else 0
-        stop = max(first + 1, int(np.searchsorted(ends, done + _INDEX_CHUNK, "right")))
-        part = slice(first, stop)
-        n = lengths[part]
-        inside = np.arange(int(n.sum())) - np.repeat(starts_of(n), n)
-        out[np.repeat(out_starts[part], n) + inside] = source[
-            np.repeat(source_starts[part], n) + inside
-        ]
-        first = stop
+def strided(data: Bytes, starts: Offsets, width: int, dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """As `take_fixed`, but a view of `data`; None where values lie unevenly or off their alignment.
+
+    It holds for records of one size, read in one piece.
+    """
+    if len(starts) < 2 or not width:
+        return None
+    steps = np.diff(starts)
+    step = int(steps[0])
+    if step < width or step % dtype.itemsize or (steps != step).any():
+        return None
+    first = int(starts[0])
+    if first < 0 or int(starts[-1]) + width > len(data):
+        raise IndexError(f"values of {width} bytes from {first} on, in {len(data)} bytes")
+    run = data[first : int(starts[-1]) + width]
+    if run.ctypes.data % dtype.itemsize:
+        return None
+    rows = as_strided(run, (len(starts), width), (step, 1), writeable=data.flags.writeable)
+    return rows.view(dtype)

@@ -11,11 +11,14 @@ from forebay.formats.errors import SchemaError
 from forebay.formats.recordio.gather import Bytes, Offsets, take_fixed
 from forebay.formats.recordio.layout import (
     Records,
+    Spans,
+    Take,
     fixed_column,
     ragged_column,
     refuse,
     var_column,
 )
+from forebay.kernels.align import aligned_empty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,9 +65,10 @@ class ImageLayout:
         return Records(prefix, (var_column(block, self._content),))
 
     def parse(
-        self, data: Bytes, starts: Offsets, lengths: Offsets, columns: Schema
+        self, records: Spans, columns: Schema, take: Take = aligned_empty
     ) -> dict[str, Column]:
         """As `Layout.parse`."""
+        data, starts, lengths = records.data, records.starts, records.lengths
         flags = self._flags(data, starts, lengths)
         out: dict[str, Column] = {}
         for f in columns:
@@ -73,7 +77,7 @@ class ImageLayout:
                 out[f.name] = VarColumn(data, starts + skip, lengths - skip)
             elif f.kind == "ragged":
                 at = starts + np.where(flags == 0, _LABEL_AT, IRHEADER.itemsize)
-                out[f.name] = ragged_column(f, data, at, 4 * np.maximum(flags, 1))
+                out[f.name] = ragged_column(f, Spans(data, at, 4 * np.maximum(flags, 1)), take=take)
             else:
                 at = starts + (IRHEADER.itemsize if f.shape else _LABEL_AT)
                 values = take_fixed(data, at, 4 * (f.shape[0] if f.shape else 1), _F32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,7 +21,7 @@ from forebay.formats.recordio.gather import Bytes, Offsets, copy_runs, windows
 from forebay.kernels.align import aligned_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -78,6 +79,23 @@ class Records:
             at = at + column.lengths
 
 
+Take = Callable[[int], Bytes]
+"""Gives a buffer of so many bytes, aligned to 64."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """Where each of the records that were read lies in `data`; of no length where it is damaged."""
+
+    data: Bytes
+    starts: Offsets
+    lengths: Offsets
+
+    def at(self, rows: Offsets) -> Spans:
+        """Those of the records at the places `rows`."""
+        return Spans(self.data, self.starts[rows], self.lengths[rows])
+
+
 class Layout(Protocol):
     """One way to write the fields of a schema into a record."""
 
@@ -90,9 +108,12 @@ class Layout(Protocol):
         ...
 
     def parse(
-        self, data: Bytes, starts: Offsets, lengths: Offsets, columns: Schema
+        self, records: Spans, columns: Schema, take: Take = aligned_empty
     ) -> dict[str, Column]:
-        """The columns asked for, of the records that lie in `data`; variable ones are views of it.
+        """The columns asked for; variable ones view the records' buffer where alignment allows.
+
+        Args:
+            take: where memory comes from that columns need beside it.
 
         Raises:
             RowErrors: records are not in this layout.
@@ -139,25 +160,34 @@ def var_column(block: Block, field: Field) -> VarColumn:
 
 
 def ragged_column(
-    field: Field, data: Bytes, starts: Offsets, lengths: Offsets, valid: Valid = None
+    field: Field, values: Spans, valid: Valid = None, take: Take = aligned_empty
 ) -> VarColumn:
-    """A ragged column of its own memory, from values that lie anywhere in `data`.
+    """A ragged column of values that lie anywhere in a buffer.
+
+    A view of the buffer where all values are aligned in memory, else a copy of them.
 
     Raises:
         RowErrors: values are not a whole number of elements.
     """
+    data, starts, lengths = values.data, values.starts, values.lengths
     size = field.element.itemsize
     refuse(
-        lengths % size != 0,
+        lengths & (size - 1) != 0,
         lambda row: (
             f"field {field.name!r} has {lengths[row]} bytes, no multiple of the {size} "
             f"of a {field.dtype}"
         ),
     )
+    shift = size.bit_length() - 1
+    aligned = not int(np.bitwise_or.reduce(starts, initial=0)) & (size - 1)
+    if aligned and not data.ctypes.data & (size - 1):
+        elements = data[: len(data) & -size].view(field.element)
+        return VarColumn(elements, starts >> shift, lengths >> shift, valid)
     stops = np.cumsum(lengths)
-    out = aligned_empty(int(stops[-1]) if len(stops) else 0)
+    out = take(int(stops[-1]) if len(stops) else 0)
     copy_runs(data, starts, out, stops - lengths, lengths)
-    return VarColumn(out.view(field.element), (stops - lengths) // size, lengths // size, valid)
+    packed = (stops - lengths) >> shift
+    return VarColumn(out.view(field.element), packed, lengths >> shift, valid)
 
 
 def _column(block: Block, field: Field) -> Column:

@@ -9,11 +9,11 @@ from forebay.formats.column import Block, Column, VarColumn
 from forebay.formats.errors import SchemaError
 from forebay.formats.recordio.fields import FieldsLayout
 from forebay.formats.recordio.irheader import ImageLayout
+from forebay.kernels.align import aligned_empty
 
 if TYPE_CHECKING:
     from forebay.formats.record import Schema
-    from forebay.formats.recordio.gather import Bytes, Offsets
-    from forebay.formats.recordio.layout import Layout, Records
+    from forebay.formats.recordio.layout import Layout, Records, Spans, Take
 
 LABEL_DTYPES = frozenset(
     [
@@ -36,10 +36,10 @@ class RawLayout:
         raise SchemaError("records without a layout are only read, never written")
 
     def parse(
-        self, data: Bytes, starts: Offsets, lengths: Offsets, columns: Schema
+        self, records: Spans, columns: Schema, take: Take = aligned_empty
     ) -> dict[str, Column]:
         """As `Layout.parse`."""
-        return {f.name: VarColumn(data, starts, lengths) for f in columns}
+        return {f.name: VarColumn(records.data, records.starts, records.lengths) for f in columns}
 
 
 def layout_of(schema: Schema) -> Layout:

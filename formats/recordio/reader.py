@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay.formats.block_memory import BlockMemory, rounded, slack
 from forebay.formats.codecs.codec import Codec, codec_of
 from forebay.formats.codecs.none import NoCodec
-from forebay.formats.column import Block, Column, VarColumn
+from forebay.formats.column import Block, Column, ObjectColumn, VarColumn
 from forebay.formats.errors import ManifestError
 from forebay.formats.recordio.damage import Damage
-from forebay.formats.recordio.frame import payloads_of
 from forebay.formats.recordio.index_cache import IndexCache
+from forebay.formats.recordio.layout import Layout, Spans
 from forebay.formats.recordio.profile import Extent, foreign_layout_of, layout_of, memory_of
-from forebay.formats.recordio.selection import numbers_of, reads_of
-from forebay.formats.recordio.spans import Spans, decompressed, parsed_of
+from forebay.formats.recordio.selection import GAP, reads_of, selection_of
+from forebay.formats.recordio.spans import decompressed, opened, parsed_of
 from forebay.formats.shard import ReadTally, ShardEntry
-from forebay.kernels.align import aligned_empty
-from forebay.kernels.crc import crc32c_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from forebay.formats.errors import ShardError
     from forebay.formats.record import Schema
     from forebay.formats.recordio.gather import Bytes
     from forebay.formats.recordio.index import ShardIndex
@@ -55,6 +56,8 @@ class RecordIOReader:
         self._dictionaries = dict(dictionaries)
         self._codecs: dict[str, Codec] = {}
         self._indexes = IndexCache(source, indexes or {})
+        self._layouts: dict[bool, Layout] = {}
+        self.memory = BlockMemory()
 
     def overhead(self, beside: int, limit: int) -> int:
         """The most bytes of indexes kept, to which this also bounds them from now on.
@@ -76,21 +79,23 @@ class RecordIOReader:
             ShardError: the index is damaged.
         """
         if rows is None:
-            return int(shard.block_bytes[block]), int(shard.block_memory[block])
+            memory = int(shard.block_memory[block])
+            return int(shard.block_bytes[block]), memory + 2 * slack(memory)
         if not len(rows):
             return 0, 0
         index = self._indexes.get(shard, None)
-        asked = numbers_of(shard, block, rows)
-        numbers = np.unique(asked)
-        rest = sum(length for _, length, _ in reads_of(index, numbers))
-        raw = index.raw_length[numbers]
-        # A row asked for twice has its ragged values twice.
-        ragged = any(f.kind == "ragged" for f in columns)
-        whole = int((index.raw_length[asked] if ragged else raw).sum())
-        # `read` refuses what the index says beyond the block's own memory.
-        most = int(shard.block_memory[block]) * (len(asked) if ragged else 1)
-        extent = Extent(len(rows), rest, min(whole, most), min(int(raw.max()), most))
-        return rest, memory_of(extent, columns, not isinstance(self._codec(shard), NoCodec))
+        first = int(shard.block_rows[:block].sum())
+        numbers = rows + first
+        # A bound rather than the reads themselves: this is asked for under a lock.
+        rest = int(index.length[numbers].sum()) + GAP * (len(rows) - 1)
+        rest = min(rest, int(shard.block_bytes[block]))
+        compressed = not isinstance(self._codec(shard), NoCodec)
+        raw = int(index.raw_length[numbers].sum()) if compressed else rest
+        # A row asked for twice has its values twice; `read` refuses what the index says beyond
+        # the block's own memory.
+        raw = min(raw, int(shard.block_memory[block]) * len(rows))
+        extent = Extent(len(rows), rest, raw, raw)
+        return rest, memory_of(extent, columns, compressed) + slack(rest) + slack(raw)
 
     def read(
         self,
@@ -113,84 +118,54 @@ class RecordIOReader:
         """
         tally = tally if tally is not None else ReadTally()
         index = self._indexes.get(shard, tally)
-        asked = numbers_of(shard, block, rows)
-        # A record is read, checked and joined once, however often it is asked for.
-        numbers, back = (asked, None) if rows is None else np.unique(asked, return_inverse=True)
-        damage = Damage(shard, block, index, numbers)
-        records = self._records(self._fetch(damage, tally), damage, tally)
-        layout = (foreign_layout_of if shard.foreign else layout_of)(self._schema)
-        parsed = parsed_of(layout, records, columns, damage, back)
-        places = range(len(asked)) if back is None else back.tolist()
-        errors = damage.errors
-        damaged = {row: errors[i] for row, i in enumerate(places) if i in errors} if errors else {}
-        unchecked = len(asked) - len(damaged) if index.crc32c is None else 0
-        return Block(len(asked), parsed, _held(records.data, parsed), unchecked, damaged)
+        damage = Damage(shard, block, index, selection_of(shard, block, rows))
+        records = self._records(damage, tally)
+        layout = self._layouts.get(shard.foreign)
+        if layout is None:
+            layout = (foreign_layout_of if shard.foreign else layout_of)(self._schema)
+            self._layouts[shard.foreign] = layout
+        parsed = parsed_of(layout, records, columns, damage, self.memory.take)
+        back = damage.chosen.back
+        count = damage.chosen.count if back is None else len(back)
+        damaged: dict[int, ShardError] = {}
+        if damage.errors:
+            places = range(count) if back is None else back.tolist()
+            damaged = {row: damage.errors[i] for row, i in enumerate(places) if i in damage.errors}
+        unchecked = count - len(damaged) if index.crc32c is None else 0
+        return Block(count, parsed, _held(records.data, parsed), unchecked, damaged)
 
-    def _fetch(self, damage: Damage, tally: ReadTally) -> Spans:
-        """Reads the framed records and checks the CRC-32C of each."""
-        shard, index, numbers = damage.shard, damage.index, damage.numbers
-        lengths = index.length[numbers].astype(np.int64)
-        reads = reads_of(index, numbers)
-        total = sum(length for _, length, _ in reads)
-        self._check_charged(damage, total)
-        data = aligned_empty(total)
-        view = data.data
-        starts = np.empty(len(numbers), np.int64)
-        outs: list[memoryview] = []
-        at = 0
-        for offset, length, inside in reads:
-            starts[inside] = index.offset[numbers[inside]] - offset + at
-            outs.append(view[at : at + length])
-            at += length
-        began = time.perf_counter()
-        if outs:
-            self._source.read_into(shard.file, [offset for offset, _, _ in reads], outs)
-            tally.requests += 1
-        tally.bytes += total
-        read = time.perf_counter()
-        tally.read_s += read - began
-        if index.crc32c is not None:
-            found = crc32c_ranges(view, starts, lengths)
-            damage.add_checksums(found, index.crc32c[numbers])
-            tally.check_s += time.perf_counter() - read
-        return Spans(data, starts, lengths)
-
-    def _check_charged(self, damage: Damage, total: int) -> None:
-        """Refuses an index that asks for more memory than the shard table says of the block."""
-        rest = int(damage.shard.block_bytes[damage.block])
-        if total > rest:
-            raise damage.whole(
-                f"its index places {total} bytes in the block, the shard table {rest}"
-            )
-        raw = int(damage.index.raw_length[damage.numbers].sum())
-        memory = int(damage.shard.block_memory[damage.block])
-        if raw > memory and not isinstance(self._codec(damage.shard), NoCodec):
-            raise damage.whole(
-                f"its index says {raw} bytes of records once decompressed, the shard table "
-                f"{memory} bytes of memory for the block"
-            )
-
-    def _records(self, fetched: Spans, damage: Damage, tally: ReadTally) -> Spans:
-        """The records out of their frames, joined and decompressed."""
-        good = damage.good()
-        starts, lengths, wrong = payloads_of(
-            fetched.data, fetched.starts[good], fetched.lengths[good]
-        )
-        for row, what in wrong.items():
-            damage.add_malformed(int(good[row]), what)
-        payloads = Spans.of(fetched.data, good, starts, lengths, len(damage.numbers))
-        raw = damage.index.raw_length[damage.numbers].astype(np.int64)
+    def _records(self, damage: Damage, tally: ReadTally) -> Spans:
+        """The records, each checked, out of its frame, joined and decompressed."""
+        where, index = damage.chosen.where, damage.index
         codec = self._codec(damage.shard)
-        if isinstance(codec, NoCodec):
-            good = damage.good()
-            for i in good[payloads.lengths[good] != raw[good]].tolist():
-                what = f"the record has {payloads.lengths[i]} bytes, its index says {raw[i]}"
-                damage.add_malformed(i, what)
-            return payloads
+        compressed = not isinstance(codec, NoCodec)
+        raw = index.raw_length[where]
+        framed = self._fetch(damage, compressed, tally)
         began = time.perf_counter()
-        out = decompressed(codec, payloads, raw, damage)
-        tally.decompress_s += time.perf_counter() - began
-        return out
+        payloads = opened(framed, None if compressed else raw, damage)
+        checked = time.perf_counter()
+        tally.check_s += checked - began
+        if not compressed:
+            return payloads
+        records = decompressed(codec, payloads, raw.astype(np.int64), damage, self.memory.take)
+        tally.decompress_s += time.perf_counter() - checked
+        return records
+
+    def _fetch(self, damage: Damage, compressed: bool, tally: ReadTally) -> Spans:
+        """Reads the framed records into one buffer, in one call of the store."""
+        lengths = damage.index.length[damage.chosen.where].astype(np.int64)
+        reads = reads_of(damage.index, damage.chosen, lengths)
+        _check_charged(damage, reads.nbytes, compressed)
+        data = self.memory.take(reads.nbytes)
+        began = time.perf_counter()
+        if reads.offsets:
+            view, at = data.data, [0, *reads.stops]
+            outs = [view[a:b] for a, b in itertools.pairwise(at)]
+            self._source.read_into(damage.shard.file, reads.offsets, outs)
+            tally.requests += 1
+        tally.bytes += reads.nbytes
+        tally.read_s += time.perf_counter() - began
+        return Spans(data, reads.starts, lengths)
 
     def _codec(self, shard: ShardEntry) -> Codec:
         codec = self._codecs.get(shard.codec)
@@ -206,13 +181,36 @@ class RecordIOReader:
         return codec
 
 
+def _check_charged(damage: Damage, total: int, compressed: bool) -> None:
+    """Refuses an index that asks for more memory than the shard table says of the block."""
+    rest = int(damage.shard.block_bytes[damage.block])
+    if total > rest:
+        raise damage.whole(f"its index places {total} bytes in the block, the shard table {rest}")
+    if not compressed:
+        return
+    raw = int(damage.index.raw_length[damage.chosen.where].sum())
+    memory = int(damage.shard.block_memory[damage.block])
+    if raw > memory:
+        raise damage.whole(
+            f"its index says {raw} bytes of records once decompressed, the shard table "
+            f"{memory} bytes of memory for the block"
+        )
+
+
 def _held(data: Bytes, columns: Mapping[str, Column]) -> int:
     """Bytes of memory that these columns keep alive, the buffer that they may view included."""
-    held = data.nbytes
+    whole = _root(data)
+    held = rounded(data.nbytes)
     for column in columns.values():
         if isinstance(column, VarColumn):
             held += column.starts.nbytes + column.lengths.nbytes
-        if not isinstance(column, VarColumn) or column.values is not data:
-            held += column.nbytes
+        if isinstance(column, ObjectColumn) or _root(column.values) is not whole:
+            held += rounded(column.nbytes)
         held += 0 if column.valid is None else column.valid.nbytes
     return held
+
+
+def _root(array: NDArray[Any]) -> NDArray[Any]:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

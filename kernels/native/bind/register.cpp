@@ -10,4 +10,7 @@ NB_MODULE(_native, module) {
   forebay::bind::register_jpeg_slice(module);
 #endif
   forebay::bind::register_resample(module);
+  forebay::bind::register_frames(module);
+  forebay::bind::register_runs(module);
+  forebay::bind::register_zstd(module);
 }

@@ -16,5 +16,8 @@ void register_jpeg_slice(nanobind::module_& module);
 void register_jpeg_transcode(nanobind::module_& module);
 #endif
 void register_resample(nanobind::module_& module);
+void register_frames(nanobind::module_& module);
+void register_runs(nanobind::module_& module);
+void register_zstd(nanobind::module_& module);
 
 }  // namespace forebay::bind

@@ -1,5 +1,6 @@
 #include "crc32c.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -153,11 +154,92 @@ FOREBAY_CRC_TARGET std::uint32_t crc32c_hardware(const std::uint8_t* data, std::
   return ~crc;
 }
 
+// Ranges too short for three streams of their own: three of them run side by side instead, and
+// whichever ends makes place for the next. 1.8 times as fast at 300 bytes (benchmarks/bench_crc.py).
+constexpr std::size_t kAlone = 3 * kShort;
+
+struct Lane {
+  const std::uint8_t* at = nullptr;
+  std::size_t words = 0;
+  std::size_t rest = 0;
+  std::uint32_t crc = 0;
+  std::uint32_t* out = nullptr;
+};
+
+struct Ranges {
+  const std::uint8_t* data;
+  const std::int64_t* starts;
+  const std::int64_t* lengths;
+  std::size_t count;
+  std::uint32_t* out;
+  std::size_t next = 0;
+};
+
+// Puts the next short range into a lane; the others are done on the way. False where none is left.
+FOREBAY_CRC_TARGET bool refill(Ranges& all, Lane& lane) noexcept {
+  for (; all.next < all.count; ++all.next) {
+    const auto size = static_cast<std::size_t>(all.lengths[all.next]);
+    const std::uint8_t* const from = all.data + all.starts[all.next];
+    if (size >= kAlone || size < 8) {
+      all.out[all.next] = crc32c_hardware(from, size, 0);
+      continue;
+    }
+    lane = Lane{from, size / 8, size % 8, ~std::uint32_t{0}, all.out + all.next};
+    ++all.next;
+    return true;
+  }
+  return false;
+}
+
+FOREBAY_CRC_TARGET void finish(Lane& lane) noexcept {
+  std::uint32_t crc = lane.crc;
+  for (; lane.words != 0; --lane.words, lane.at += 8) crc = step_word(crc, load_word(lane.at));
+  for (; lane.rest != 0; --lane.rest, ++lane.at) crc = step_byte(crc, *lane.at);
+  *lane.out = ~crc;
+  lane.out = nullptr;
+}
+
+FOREBAY_CRC_TARGET void ranges_hardware(const std::uint8_t* data, const std::int64_t* starts,
+                                        const std::int64_t* lengths, std::size_t count,
+                                        std::uint32_t* out) noexcept {
+  Ranges all{data, starts, lengths, count, out};
+  Lane lanes[3];
+  bool full = refill(all, lanes[0]) && refill(all, lanes[1]) && refill(all, lanes[2]);
+  while (full) {
+    const std::size_t words = std::min({lanes[0].words, lanes[1].words, lanes[2].words});
+    std::uint32_t a = lanes[0].crc;
+    std::uint32_t b = lanes[1].crc;
+    std::uint32_t c = lanes[2].crc;
+    for (std::size_t k = 0; k < 8 * words; k += 8) {
+      a = step_word(a, load_word(lanes[0].at + k));
+      b = step_word(b, load_word(lanes[1].at + k));
+      c = step_word(c, load_word(lanes[2].at + k));
+    }
+    lanes[0].crc = a;
+    lanes[1].crc = b;
+    lanes[2].crc = c;
+    for (Lane& lane : lanes) {
+      lane.at += 8 * words;
+      lane.words -= words;
+    }
+    for (Lane& lane : lanes) {
+      if (lane.words != 0) continue;
+      finish(lane);
+      full = refill(all, lane) && full;
+    }
+  }
+  for (Lane& lane : lanes)
+    if (lane.out != nullptr) finish(lane);
+}
+
 #else
 
 bool has_instruction() noexcept { return false; }
 constexpr const char* kInstruction = "portable";
 constexpr auto crc32c_hardware = crc32c_portable;
+
+void ranges_hardware(const std::uint8_t*, const std::int64_t*, const std::int64_t*, std::size_t,
+                     std::uint32_t*) noexcept {}
 
 #endif
 
@@ -191,8 +273,12 @@ std::size_t crc32c_ranges(const std::uint8_t* data, std::size_t size, const std:
     const auto start = static_cast<std::uint64_t>(starts[i]);
     if (start > size || static_cast<std::uint64_t>(lengths[i]) > size - start) return i;
   }
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = crc32c(data + starts[i], static_cast<std::size_t>(lengths[i]));
+  if (kHardware) {
+    ranges_hardware(data, starts, lengths, count, out);
+  } else {
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = crc32c_portable(data + starts[i], static_cast<std::size_t>(lengths[i]));
+  }
   return count;
 }
 

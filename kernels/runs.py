@@ -1,0 +1,65 @@
+"""Many short runs of bytes moved in one call, without the GIL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forebay.kernels import _native
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["copy_runs", "take_runs"]
+
+
+def take_runs(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    width: int,
+    out: NDArray[np.uint8] | None = None,
+) -> NDArray[np.uint8]:
+    """The `width` bytes of `data` from each of `starts` on, one behind the other.
+
+    Args:
+        data: (n,) uint8, contiguous.
+        starts: (K,) int64.
+        out: (K * width,) uint8, contiguous, to write to; without it a new array, the caller's.
+
+    Raises:
+        IndexError: a run does not lie inside `data`; names the first.
+        ValueError: `width` is negative, or `out` has another size.
+    """
+    if width < 0:
+        raise ValueError(f"width must be at least 0 bytes, got {width}")
+    if out is None:
+        out = np.empty(len(starts) * width, np.uint8)
+    if width:
+        _native.take_runs(data, np.ascontiguousarray(starts), width, out)
+    elif out.size:
+        raise ValueError(f"out has {out.size} bytes where runs of width 0 take none")
+    return out
+
+
+def copy_runs(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    out_starts: NDArray[np.int64],
+    lengths: NDArray[Any],
+) -> None:
+    """Copies run i, `lengths[i]` bytes, from its start in `data` to its start in `out`.
+
+    Args:
+        data: (n,) uint8, contiguous; may not overlap `out`.
+        starts: (K,) int64, as are the other two.
+        out: (m,) uint8, contiguous, the caller's.
+
+    Raises:
+        IndexError: a run does not lie inside its buffer; names the first, and nothing is written.
+        ValueError: the sizes differ.
+    """
+    offsets = (np.ascontiguousarray(a, np.int64) for a in (starts, out_starts, lengths))
+    first, to, size = offsets
+    _native.copy_runs(np.ascontiguousarray(data), first, out, to, size)
