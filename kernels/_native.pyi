@@ -221,3 +221,15 @@ def zstd_decompress(
         ValueError: the sizes differ.
         RuntimeError: there is no libzstd.
     """
+
+def decode_plain(
+    data: NDArray[np.uint8],
+    chunks: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    spans: NDArray[np.int64],
+    valid: NDArray[np.uint8],
+) -> int:
+    """Decodes K Parquet column chunks; see `forebay.kernels.plain.decode_plain`.
+
+    `chunks` is (K, 12), all are contiguous. Returns K, or the first chunk that it could not decode.
+    """

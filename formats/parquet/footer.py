@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from forebay.formats.parquet.thrift import ThriftError
 from forebay.kernels.crc import crc32c
 
 if TYPE_CHECKING:
+    from forebay.formats.parquet.plan import ColumnPlan
     from forebay.formats.record import Schema
     from forebay.formats.shard import ReadTally, ShardEntry
     from forebay.formats.storage.source import ByteSource
@@ -45,6 +46,7 @@ class Footer:
         arrow: the columns' Arrow types, as the decoder will give them.
         schema: the nearest schema of ours.
         nbytes: an estimate of the memory that all this holds.
+        plans: what reading some columns takes, by their names, kept by the reader.
     """
 
     metadata: FileMetadata
@@ -52,6 +54,7 @@ class Footer:
     arrow: pa.Schema
     schema: Schema
     nbytes: int
+    plans: dict[tuple[str, ...], ColumnPlan] = field(default_factory=dict)
 
 
 def read_footer(source: ByteSource, entry: ShardEntry, tally: ReadTally | None = None) -> Footer:

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from forebay.formats.column import Block, Column, FixedColumn, VarColumn
+from forebay.formats.block_memory import BlockMemory, slack
+from forebay.formats.column import Block, Column, ObjectColumn, VarColumn
 from forebay.formats.errors import LimitExceeded, MalformedShard
-from forebay.formats.parquet.chunks import Reads, fetch, paths_of, plan_reads
+from forebay.formats.parquet.chunks import Fetched, Reads, fetch, leaves_of, paths_of, plan_reads
 from forebay.formats.parquet.columns import UnfitValuesError, column_of
 from forebay.formats.parquet.faults import decoding
 from forebay.formats.parquet.footer_cache import FooterCache
@@ -19,14 +20,18 @@ from forebay.formats.parquet.memory import resident_bytes, working_bytes
 from forebay.formats.parquet.metadata import BYTE_ARRAY
 from forebay.formats.parquet.own import owned
 from forebay.formats.parquet.pages import walk_pages
+from forebay.formats.parquet.plain import plain_columns
+from forebay.formats.parquet.plan import plan_of
+from forebay.formats.record import Schema
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from forebay.formats.parquet.chunk_file import ChunkFile
     from forebay.formats.parquet.footer import Footer
-    from forebay.formats.record import Schema
+    from forebay.formats.parquet.metadata import Chunk
     from forebay.formats.shard import ReadTally, ShardEntry
     from forebay.formats.storage.source import ByteSource
 
@@ -47,6 +52,7 @@ class ParquetReader:
         self.source = source
         self.schema = schema
         self._footers = FooterCache()
+        self.memory = BlockMemory()
 
     def overhead(self, beside: int, limit: int) -> int:
         """The most bytes of footers kept, to which this also bounds them from now on.
@@ -69,10 +75,21 @@ class ParquetReader:
             StorageError: the store failed.
         """
         footer = self._footer(shard, block, columns, None)
+        costs = plan_of(footer, columns).costs
+        cost = costs.get(block)
+        if cost is None:
+            cost = costs[block] = self._cost(footer, shard, block, columns)
+        return cost
+
+    def _cost(
+        self, footer: Footer, shard: ShardEntry, block: int, columns: Schema
+    ) -> tuple[int, int]:
         if not footer.metadata.groups[block].rows:
             return 0, 0
-        reads = plan_reads(footer, shard, block, columns)
-        return reads.nbytes, _memory(footer, shard, reads)
+        reads = plan_reads(footer, shard, block, plan_of(footer, columns).leaves)
+        memory = _memory(footer, shard, reads)
+        # Buffers that are used again are a little larger than what they hold.
+        return reads.nbytes, memory + slack(reads.nbytes) + 2 * slack(memory)
 
     def read(
         self,
@@ -98,20 +115,20 @@ class ParquetReader:
         group = footer.metadata.groups[block]
         if not len(columns) or not group.rows:
             return Block(group.rows, _no_rows(footer, columns), 0)
-        reads = plan_reads(footer, shard, block, columns)
-        _memory(footer, shard, reads)
-        file = fetch(self.source, shard, reads, tally)
+        plan = plan_of(footer, columns)
+        reads = plan_reads(footer, shard, block, plan.leaves)
+        if block not in plan.costs:
+            _memory(footer, shard, reads)
+        fetched = fetch(self.source, shard, reads, tally, footer, self.memory.take)
         started = time.perf_counter()
-        proven = _walk(file, shard, reads)
-        table = _decode(file, shard, footer, reads, columns)
-        if table.num_rows != group.rows:
-            raise MalformedShard(
-                f"{table.num_rows} rows where the footer has {group.rows}; restore the file from "
-                "its source or write it again",
-                shard=shard.file,
-                block=block,
-            )
-        found = _columns(table, columns, shard, block)
+        found: dict[str, Column] = {}
+        if not shard.foreign:
+            found = plain_columns(fetched, footer, plan.forms, self.memory.take)
+        proven = True
+        if len(found) < len(columns):
+            left = Schema(tuple(f for f in columns if f.name not in found))
+            others, proven = _through_arrow(fetched, shard, footer, left)
+            found = {name: {**found, **others}[name] for name in columns.names}
         if tally is not None:
             tally.decompress_s += time.perf_counter() - started
         unchecked = 0 if proven or not shard.foreign else group.rows
@@ -123,8 +140,9 @@ class ParquetReader:
         if not 0 <= block < len(shard.block_rows):
             raise ValueError(f"{shard.file} has {len(shard.block_rows)} blocks, got block {block}")
         footer = self._footers.get(self.source, shard, tally)
+        if columns.names not in footer.plans:
+            _check_schema(footer, shard, self.schema.select(columns.names))
         _check_table(footer, shard, block)
-        _check_schema(footer, shard, self.schema.select(columns.names))
         return footer
 
 
@@ -172,16 +190,37 @@ def _memory(footer: Footer, shard: ShardEntry, reads: Reads) -> int:
     return needed
 
 
-def _walk(file: ChunkFile, shard: ShardEntry, reads: Reads) -> bool:
+def _through_arrow(
+    fetched: Fetched, shard: ShardEntry, footer: Footer, columns: Schema
+) -> tuple[dict[str, Column], bool]:
+    """Columns that Arrow decodes, and whether each of their pages has a CRC of its own."""
+    block = fetched.reads.block
+    file = fetched.file(shard.bytes)
+    taken = set(leaves_of(footer, columns))
+    chunks = [c for c in fetched.reads.chunks if c.leaf in taken]
+    proven = _walk(file, shard, block, chunks)
+    table = _decode(file, shard, footer, block, chunks, columns)
+    rows = footer.metadata.groups[block].rows
+    if table.num_rows != rows:
+        raise MalformedShard(
+            f"{table.num_rows} rows where the footer has {rows}; restore the file from "
+            "its source or write it again",
+            shard=shard.file,
+            block=block,
+        )
+    return _columns(table, columns, shard, block), proven
+
+
+def _walk(file: ChunkFile, shard: ShardEntry, block: int, chunks: Sequence[Chunk]) -> bool:
     """Whether each page has a CRC of its own; refuses pages that cannot be decoded in bounds."""
     proven = True
-    for chunk in reads.chunks:
+    for chunk in chunks:
         pages = walk_pages(
             file.view(chunk.start, chunk.start + chunk.length),
             chunk.values,
             chunk.uncompressed,
             shard=shard.file,
-            block=reads.block,
+            block=block,
             offset=chunk.start,
         )
         proven &= pages.has_crc
@@ -189,15 +228,21 @@ def _walk(file: ChunkFile, shard: ShardEntry, reads: Reads) -> bool:
 
 
 def _decode(
-    file: ChunkFile, shard: ShardEntry, footer: Footer, reads: Reads, columns: Schema
+    file: ChunkFile,
+    shard: ShardEntry,
+    footer: Footer,
+    block: int,
+    chunks: Sequence[Chunk],
+    columns: Schema,
 ) -> pa.Table:
     # Strings stay in their dictionary, so that a page of a few bytes cannot become gigabytes.
+    leaves = footer.metadata.leaves
     words = [
-        name
-        for chunk, name in zip(reads.chunks, reads.names, strict=True)
-        if chunk.dictionary and footer.metadata.leaves[chunk.leaf].physical == BYTE_ARRAY
+        ".".join(leaves[chunk.leaf].path)
+        for chunk in chunks
+        if chunk.dictionary and leaves[chunk.leaf].physical == BYTE_ARRAY
     ]
-    with decoding(f"columns {', '.join(columns.names)}", shard=shard.file, block=reads.block):
+    with decoding(f"columns {', '.join(columns.names)}", shard=shard.file, block=block):
         parquet = pq.ParquetFile(
             file,
             metadata=footer.decoder,
@@ -206,7 +251,7 @@ def _decode(
             pre_buffer=False,
             page_checksum_verification=shard.foreign,
         )
-        return parquet.read_row_group(reads.block, columns=paths_of(columns), use_threads=False)
+        return parquet.read_row_group(block, columns=paths_of(columns), use_threads=False)
 
 
 def _no_rows(footer: Footer, columns: Schema) -> dict[str, Column]:
@@ -228,20 +273,23 @@ def _columns(table: pa.Table, columns: Schema, shard: ShardEntry, block: int) ->
 
 
 def _held(columns: dict[str, Column]) -> int:
-    """Bytes that columns keep alive: the whole of each buffer that an array views."""
+    """Bytes that columns keep alive: the whole of each buffer that any of their arrays views."""
+    roots: dict[int, int] = {}
     held = 0
     for column in columns.values():
-        if isinstance(column, VarColumn):
-            held += sum(map(_whole, (column.values, column.starts, column.lengths)))
-        elif isinstance(column, FixedColumn):
-            held += _whole(column.values)
-        else:
+        if isinstance(column, ObjectColumn):
             held += column.nbytes
-        held += 0 if column.valid is None else _whole(column.valid)
-    return held
+            continue
+        arrays = [column.values] + ([] if column.valid is None else [column.valid])
+        if isinstance(column, VarColumn):
+            arrays += [column.starts, column.lengths]
+        for array in arrays:
+            root = _root(array)
+            roots[id(root)] = root.nbytes
+    return held + sum(roots.values())
 
 
-def _whole(array: NDArray[Any]) -> int:
+def _root(array: NDArray[Any]) -> NDArray[Any]:
     while isinstance(array.base, np.ndarray):
         array = array.base
-    return array.nbytes
+    return array

@@ -17,6 +17,7 @@ void register_jpeg_transcode(nanobind::module_& module);
 #endif
 void register_resample(nanobind::module_& module);
 void register_frames(nanobind::module_& module);
+void register_plain(nanobind::module_& module);
 void register_runs(nanobind::module_& module);
 void register_zstd(nanobind::module_& module);
 
