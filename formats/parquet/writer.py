@@ -8,10 +8,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forebay.formats.errors import LimitExceeded, StorageError
 from forebay.formats.parquet.arrays import TooLargeError, table_of
+from forebay.formats.parquet.compress import compressions
 from forebay.formats.parquet.footer import TAIL, Footer, footer_length, parse_footer
 from forebay.formats.parquet.memory import block_memory
 from forebay.formats.parquet.schema import arrow_schema
@@ -38,26 +40,13 @@ class ParquetWriter:
     """
 
     def __init__(self, folder: Path, stem: str, schema: Schema, codec: Codec) -> None:
-        compression, level = _compression(codec)
+        self._level = _level(codec)
         self._schema = schema
         self._codec = codec
         self._arrow = arrow_schema(schema)
         self._path = folder / f"{stem}.parquet"
         self._sink = _HashingFile(self._path)
-        # Page sizes are looked at once a batch, and a page must stay far below 2 GiB.
-        batch = 16 if any(f.kind in ("image", "bytes", "text") for f in schema) else 1024
-        self._writer = pq.ParquetWriter(
-            self._sink,
-            self._arrow,
-            compression=compression,
-            compression_level=level,
-            use_dictionary=False,
-            write_statistics=[f.name for f in schema if f.kind == "fixed" and not f.shape],
-            data_page_version="1.0",
-            data_page_size=PAGE_BYTES,
-            write_batch_size=batch,
-            write_page_checksum=True,
-        )
+        self._writer: pq.ParquetWriter | None = None
 
     def write(self, block: Block) -> None:
         """Appends one block as one row group. Empty blocks are ignored.
@@ -74,6 +63,8 @@ class ParquetWriter:
         except TooLargeError as e:
             raise LimitExceeded(str(e), shard=self._path.name) from e
         try:
+            if self._writer is None:
+                self._writer = self._opened(table)
             self._writer.write_table(table, row_group_size=block.rows)
         except OSError as e:
             raise _failed(self._path, e) from e
@@ -85,6 +76,8 @@ class ParquetWriter:
             StorageError: the file cannot be written.
         """
         try:
+            if self._writer is None:
+                self._writer = self._opened(self._arrow.empty_table())
             self._writer.close()
             self._sink.finish()
             return self._entry()
@@ -94,8 +87,31 @@ class ParquetWriter:
     def abort(self) -> None:
         """Removes the file."""
         self._sink.discard()
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
         self._path.unlink(missing_ok=True)
+
+    def _opened(self, first: pa.Table) -> pq.ParquetWriter:
+        """The writer of a shard that begins with this table, which settles how it compresses."""
+        compression: str | dict[str, str] = "none"
+        levels = None
+        if self._level is not None:
+            compression = compressions(first, self._level)
+            levels = {path: self._level for path, kind in compression.items() if kind == "zstd"}
+        # Page sizes are looked at once a batch, and a page must stay far below 2 GiB.
+        batch = 16 if any(f.kind in ("image", "bytes", "text") for f in self._schema) else 1024
+        return pq.ParquetWriter(
+            self._sink,
+            self._arrow,
+            compression=compression,
+            compression_level=levels or None,
+            use_dictionary=False,
+            write_statistics=[f.name for f in self._schema if f.kind == "fixed" and not f.shape],
+            data_page_version="1.0",
+            data_page_size=PAGE_BYTES,
+            write_batch_size=batch,
+            write_page_checksum=True,
+        )
 
     def _entry(self) -> ShardEntry:
         data = np.memmap(self._path, np.uint8, "r")
@@ -171,14 +187,15 @@ class _HashingFile:
         return False
 
 
-def _compression(codec: Codec) -> tuple[str, int | None]:
+def _level(codec: Codec) -> int | None:
+    """The level of zstd, None where nothing is to be compressed."""
     config: dict[str, Any] = json.loads(codec.config)
     if config.get("dictionary"):
         raise ValueError("Parquet takes no zstd dictionary: give a codec without one")
     if config["id"] == "zstd":
-        return "zstd", int(config["level"])
+        return int(config["level"])
     if config["id"] == "none":
-        return "none", None
+        return None
     raise ValueError(f"Parquet shards take the codecs none and zstd, got {config['id']!r}")
 
 
