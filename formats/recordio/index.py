@@ -132,7 +132,8 @@ def decode_index(
 
 def encode_keys(offsets: NDArray[np.int64]) -> bytes:
     """The bytes of `.idx`: a line a record, keys counted from 0."""
-    return "".join(f"{key}\t{at}\n" for key, at in enumerate(offsets.tolist())).encode("ascii")
+    lines = map("{}\t{}\n".format, range(len(offsets)), offsets.tolist())
+    return "".join(lines).encode("ascii")
 
 
 def decode_keys(data: bytes, shard: str) -> NDArray[np.int64]:
