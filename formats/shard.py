@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.formats.block_memory import BlockMemory
 from forebay.formats.column import Block
 from forebay.formats.record import Schema
 
@@ -91,6 +92,8 @@ class FormatReader(Protocol):
 
     record_readable: bool
     """Whether single rows can be read without their block."""
+    memory: BlockMemory
+    """Where its blocks' memory comes from, and goes when they are dropped."""
 
     def cost(
         self, shard: ShardEntry, block: int, columns: Schema, rows: NDArray[np.int64] | None = None

@@ -13,16 +13,17 @@ from forebay.formats.codecs.codec import Codec, codec_of
 from forebay.formats.codecs.none import NoCodec
 from forebay.formats.column import Block, Column, ObjectColumn, VarColumn
 from forebay.formats.errors import ManifestError
-from forebay.formats.recordio.damage import Damage
+from forebay.formats.recordio.damage import Damage, Damages
 from forebay.formats.recordio.index_cache import IndexCache
 from forebay.formats.recordio.layout import Layout, Spans
 from forebay.formats.recordio.profile import Extent, foreign_layout_of, layout_of, memory_of
+from forebay.formats.recordio.scattered import Part, read_scattered
 from forebay.formats.recordio.selection import GAP, reads_of, selection_of
 from forebay.formats.recordio.spans import decompressed, opened, parsed_of
 from forebay.formats.shard import ReadTally, ShardEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -120,18 +121,72 @@ class RecordIOReader:
         index = self._indexes.get(shard, tally)
         damage = Damage(shard, block, index, selection_of(shard, block, rows))
         records = self._records(damage, tally)
-        layout = self._layouts.get(shard.foreign)
+        return self._block(records, damage, damage.chosen.back, columns, shard.foreign)
+
+    def read_rows(
+        self,
+        wanted: Sequence[tuple[ShardEntry, NDArray[np.int64]]],
+        back: NDArray[np.int64] | None,
+        columns: Schema,
+        tally: ReadTally | None = None,
+    ) -> Block:
+        """Records from anywhere as one block, whose columns view one buffer of its own.
+
+        Args:
+            wanted: shards, and of each (n,) numbers of records in it, ascending, each once.
+            back: (rows,) the place of each row asked for among these records; None: as they are.
+
+        Raises:
+            As `read`.
+        """
+        tally = tally if tally is not None else ReadTally()
+        parts = [
+            Part(shard, self._indexes.get(shard, tally), self._codec(shard), numbers)
+            for shard, numbers in wanted
+        ]
+        records, damage = read_scattered(self._source, parts, self.memory.take, tally)
+        foreign = any(shard.foreign for shard, _ in wanted)
+        return self._block(records, damage, back, columns, foreign)
+
+    def rows_cost(
+        self, wanted: Sequence[tuple[ShardEntry, NDArray[np.int64]]], rows: int, columns: Schema
+    ) -> tuple[int, int]:
+        """(bytes at rest, bytes in memory) of `read_rows` with the same `wanted`, at most.
+
+        Args:
+            rows: how many are asked for, those that are asked for twice counted so.
+        """
+        rest = raw = largest = 0
+        for shard, numbers in wanted:
+            index = self._indexes.get(shard, None)
+            rest += int(index.length[numbers].sum()) + GAP * (len(numbers) - 1)
+            raw += int(index.raw_length[numbers].sum())
+            largest = max(largest, int(index.raw_length[numbers].max(initial=0)))
+        compressed = any(not isinstance(self._codec(shard), NoCodec) for shard, _ in wanted)
+        # Values that are asked for twice are held twice where alignment asks for a copy.
+        copies = largest * (rows - sum(len(n) for _, n in wanted))
+        memory = memory_of(Extent(rows, rest, raw + copies, largest), columns, compressed)
+        return rest, memory + slack(rest) + slack(raw)
+
+    def _block(
+        self,
+        records: Spans,
+        damage: Damage | Damages,
+        back: NDArray[np.int64] | None,
+        columns: Schema,
+        foreign: bool,
+    ) -> Block:
+        layout = self._layouts.get(foreign)
         if layout is None:
-            layout = (foreign_layout_of if shard.foreign else layout_of)(self._schema)
-            self._layouts[shard.foreign] = layout
-        parsed = parsed_of(layout, records, columns, damage, self.memory.take)
-        back = damage.chosen.back
-        count = damage.chosen.count if back is None else len(back)
+            layout = (foreign_layout_of if foreign else layout_of)(self._schema)
+            self._layouts[foreign] = layout
+        parsed = parsed_of(layout, records, columns, damage, back, self.memory.take)
+        count = damage.count if back is None else len(back)
         damaged: dict[int, ShardError] = {}
-        if damage.errors:
+        if errors := damage.errors:
             places = range(count) if back is None else back.tolist()
-            damaged = {row: damage.errors[i] for row, i in enumerate(places) if i in damage.errors}
-        unchecked = count - len(damaged) if index.crc32c is None else 0
+            damaged = {row: errors[i] for row, i in enumerate(places) if i in errors}
+        unchecked = count - len(damaged) if foreign else 0
         return Block(count, parsed, _held(records.data, parsed), unchecked, damaged)
 
     def _records(self, damage: Damage, tally: ReadTally) -> Spans:
@@ -183,13 +238,14 @@ class RecordIOReader:
 
 def _check_charged(damage: Damage, total: int, compressed: bool) -> None:
     """Refuses an index that asks for more memory than the shard table says of the block."""
-    rest = int(damage.shard.block_bytes[damage.block])
+    block = damage.block or 0
+    rest = int(damage.shard.block_bytes[block])
     if total > rest:
         raise damage.whole(f"its index places {total} bytes in the block, the shard table {rest}")
     if not compressed:
         return
     raw = int(damage.index.raw_length[damage.chosen.where].sum())
-    memory = int(damage.shard.block_memory[damage.block])
+    memory = int(damage.shard.block_memory[block])
     if raw > memory:
         raise damage.whole(
             f"its index says {raw} bytes of records once decompressed, the shard table "

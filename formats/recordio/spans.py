@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.formats.recordio.damage import Damage, spread
+from forebay.formats.recordio.damage import Damage, Damages, spread
 from forebay.formats.recordio.frame import framing_problem
 from forebay.formats.recordio.gather import Offsets, starts_of
 from forebay.formats.recordio.layout import RowErrors, Spans, Take
@@ -76,15 +76,19 @@ def _explain(
 
 
 def parsed_of(
-    layout: Layout, records: Spans, columns: Schema, damage: Damage, take: Take
+    layout: Layout,
+    records: Spans,
+    columns: Schema,
+    damage: Damage | Damages,
+    back: Offsets | None,
+    take: Take,
 ) -> dict[str, Column]:
-    """The columns of the rows asked for.
+    """The columns of the rows asked for, `back` their places among the records (None: all).
 
     Each round leaves out every record that one of the layout's checks refuses, so there are at most
     as many rounds as it has checks.
     """
-    back = damage.chosen.back
-    places = np.arange(damage.chosen.count) if back is None else back
+    places = np.arange(damage.count) if back is None else back
     while True:
         at = np.flatnonzero(np.isin(places, damage.good())) if damage.errors else None
         rows = places if at is None else places[at]
