@@ -231,7 +231,7 @@ class ShardDataset:
 
         That is footers or indexes, of which one is always kept, also where it is larger than
         `limit` bytes; and memory of blocks that were dropped, for the next ones, where a small part
-        of the limit holds some. No limit, 1 << 62, asks for what is needed, which the latter is not.
+        of the limit holds some. No limit, 1 << 62, asks what is needed, which the latter is not.
         """
         kept = self._reader.overhead(self.table.bytes_beside(), limit)
         if limit >= 1 << 62:

@@ -129,3 +129,14 @@ def test_ranges_refuse_shapes_and_types():
 
 def test_no_ranges():
     assert crc.crc32c_ranges(b"", [], []).shape == (0,)
+
+
+def test_short_ranges_side_by_side_equal_single_calls():
+    rng = np.random.default_rng(9)
+    data = rng.integers(0, 256, 50_000, dtype=np.uint8)
+    # All sizes at which three run together, those below and above, and ends of every number.
+    for count in (1, 2, 3, 4, 5, 700):
+        lengths = rng.choice(np.r_[0:30, 300:320, 760:775, 2000:2010], count)
+        starts = rng.integers(0, len(data) - lengths + 1)
+        expected = [crc.crc32c(data[a : a + n]) for a, n in zip(starts, lengths, strict=True)]
+        assert crc.crc32c_ranges(data, starts, lengths).tolist() == expected
