@@ -46,6 +46,7 @@ def jpeg_transcode(
         TypeError: `buffer` is not a buffer, or `max_interval` does not fit 32 bits.
         BufferError, ValueError: `buffer` is not C-contiguous; which of the two is its exporter's.
     """
+
 def jpeg_headers(
     values: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -98,6 +99,7 @@ class JpegDecoder:
         row_starts: NDArray[np.uint32] | None,
     ) -> tuple[int, str, NDArray[np.uint8] | None]:
         """(status, why not, pixels): pixels are a new (h, w, c) array where status is 0."""
+
 class ByteValues:
     """What becomes of an image's bytes: themselves ("uint8", no table), or a table's values."""
 
@@ -233,3 +235,37 @@ def decode_plain(
 
     `chunks` is (K, 12), all are contiguous. Returns K, or the first chunk that it could not decode.
     """
+
+class JpegSamples:
+    """Encoded JPEGs to finished samples of one field. Safe in several threads at once."""
+
+    def __init__(
+        self,
+        values: ByteValues,
+        height: int,
+        width: int,
+        planar: bool,
+        luma: bool,
+        limit: int = 1 << 30,
+    ) -> None:
+        """`height`, `width`: of a sample; `limit`: bytes that decoding one image may take.
+
+        Raises:
+            ValueError: a size out of [1, 2**20], or a table of other channels.
+        """
+
+    def make(
+        self,
+        data: list[Buffer],
+        framings: NDArray[np.int32],
+        places: NDArray[np.int64],
+        out: NDArray[np.uint8],
+    ) -> list[tuple[int, int, str]]:
+        """Writes sample i to row places[i] of `out` (N, bytes of a sample), the caller's.
+
+        `framings` is (n, 13), see `forebay.kernels.jpeg_sample`. Returns (i, status, message) of
+        images that could not be made; their rows hold anything.
+
+        Raises:
+            ValueError: sizes differ, or a place is no row of `out`.
+        """

@@ -14,4 +14,7 @@ NB_MODULE(_native, module) {
   forebay::bind::register_plain(module);
   forebay::bind::register_runs(module);
   forebay::bind::register_zstd(module);
+#if defined(FOREBAY_JPEG)
+  forebay::bind::register_jpeg_sample(module);  // after ByteValues, which its signature names
+#endif
 }

@@ -10,6 +10,7 @@ void register_crc32c(nanobind::module_& module);
 void register_jpeg_decode(nanobind::module_& module);
 void register_jpeg_header(nanobind::module_& module);
 void register_jpeg_slice(nanobind::module_& module);
+void register_jpeg_sample(nanobind::module_& module);
 #endif
 
 #if defined(FOREBAY_JPEG)
