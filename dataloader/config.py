@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.flow.threads import available_cpus
 from forebay.dataloader.plan.order import OrderName
@@ -90,24 +91,40 @@ def memory_of(name: str, value: object) -> int:
     return parse_size(value, name)
 
 
-def decoders_of(decode: Mapping[str, Any] | None, schema: Schema) -> dict[str, Image]:
-    """The decoders that `decode=` asks for, each fitting its field.
+def decoders_of(
+    decode: Mapping[str, Any] | None, schema: Schema
+) -> tuple[dict[str, Image], dict[str, Pad]]:
+    """The image decoders and the paddings that `decode=` asks for, each fitting its field.
 
     Raises:
         TypeError: not a dict, or a value that is no decoder.
-        ValueError: a field that is not there (SchemaError) or holds no images.
+        ValueError: a field that is not there (SchemaError), holds no images or is not ragged.
     """
+    images: dict[str, Image] = {}
+    pads: dict[str, Pad] = {}
     if decode is None:
-        return {}
+        return images, pads
     if not isinstance(decode, Mapping):
         raise TypeError(f"decode must be a dict of field: decoder, got {type(decode).__name__}")
     for name, spec in decode.items():
         field = schema[name]
-        if not isinstance(spec, Image):
-            raise TypeError(f"decode[{name!r}] must be a forebay.Image, got {spec!r}")
-        if field.kind not in ("image", "bytes"):
-            raise ValueError(
-                f"decode[{name!r}]: an Image decodes image or bytes fields, "
-                f"but {name!r} is {field.spec!r}"
+        if isinstance(spec, Image):
+            if field.kind not in ("image", "bytes"):
+                raise ValueError(
+                    f"decode[{name!r}]: an Image decodes image or bytes fields, "
+                    f"but {name!r} is {field.spec!r}"
+                )
+            images[name] = spec
+        elif isinstance(spec, Pad):
+            if field.kind != "ragged":
+                raise ValueError(
+                    f"decode[{name!r}]: Pad is for ragged fields such as 'int32[*]', "
+                    f"but {name!r} is {field.spec!r}"
+                )
+            spec.filler(field.dtype)
+            pads[name] = spec
+        else:
+            raise TypeError(
+                f"decode[{name!r}] must be a forebay.Image or forebay.transforms.Pad, got {spec!r}"
             )
-    return dict(decode)
+    return images, pads

@@ -16,6 +16,10 @@ from forebay.formats.dataset import ShardDataset
 SAMPLE = 8
 """Blocks looked at to estimate what the chosen columns take."""
 
+TOGETHER_ROWS = 1 << 14
+TOGETHER_SHARE = 64
+"""Small batches travel together up to so many samples, and up to this part of a budget."""
+
 INDEX_SHARE = 4
 """Footers and indexes may take this part of a budget: a quarter."""
 
@@ -88,6 +92,24 @@ def check_memory(
             "more, or a smaller batch_size or window_bytes"
         )
     _warn(config, plan, dataset, held=int(blocks.sum()))
+
+
+def together(
+    config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, batch_bytes: int
+) -> int:
+    """How many batches travel in one ticket: as many as are small, where memory has room.
+
+    What a ticket costs does not depend on its size, so small batches would pay for little else.
+    """
+    by_rows = TOGETHER_ROWS // config.batch_size
+    by_bytes = config.memory // TOGETHER_SHARE // max(1, batch_bytes)
+    count = min(by_rows, by_bytes)
+    if plan.by_record or count < 2:
+        return 1
+    blocks = (dataset.blocks.memory * column_share(dataset)).astype("int64")
+    held = resident_bytes(plan, blocks, epoch=0, batch=config.batch_size * count)
+    fits = config.memory >= least_memory(dataset, held, batch_bytes * count)
+    return count if fits else 1
 
 
 def _warn(config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, held: int) -> None:

@@ -28,12 +28,14 @@ from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.info import BatchInfo
 from forebay.dataloader.flow.line import Line, LineSettings
 from forebay.dataloader.flow.runner import Runner, Stages
+from forebay.dataloader.flow.ticket import Cutting
 from forebay.dataloader.least_memory import (
     check_memory,
     column_share,
     index_bytes,
     least_memory,
     list_bytes,
+    together,
 )
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.window import window_shape
@@ -55,11 +57,12 @@ class DataLoader:
         num_workers: threads; None takes all processors available, 0 works in the caller's thread.
         drop_last: whether a short last batch is left out.
         seed: of the order and of every random number; None is 0.
-        decode: what to make of encoded fields, such as {"image": forebay.Image(...)}. Without it
-            they come as lists of bytes.
+        decode: what to make of fields, such as {"image": forebay.Image(...)} or
+            {"ids": forebay.transforms.Pad()}. Without it encoded fields come as lists of bytes, and
+            ragged ones as lists of tensors.
         memory: bytes that the loader may hold, such as "1GB" or "512MiB".
         window_bytes: of blocks that the window order mixes at a time, in memory.
-        prefetch: batches under way at once, ready ones included.
+        prefetch: batches under way at once, ready ones included; small ones count by groups.
         device: "cpu".
 
     A batch is a list of the dataset's columns in the order they were asked for, or a dict when
@@ -104,16 +107,17 @@ class DataLoader:
             prefetch=whole("prefetch", prefetch, 1),
             device=device,
         )
-        self._decoders = decoders_of(decode, dataset.schema)
+        self._images, self._pads = decoders_of(decode, dataset.schema)
         self._policy = Fixed(self.config.batch_size, self.config.drop_last)
         self._board = Board()
         self._budget = Budget(self.config.memory)
         self._progress = Progress(self._board, self._budget, self.config.threads)
         self._batch = BatchStage(
             dataset.schema,
-            self._decoders,
+            self._images,
+            self._pads,
             as_dict=dataset.columns is None,
-            list_bytes=list_bytes(dataset, self._decoders),
+            list_bytes=list_bytes(dataset, self._images),
         )
         # A batch is never larger than the dataset.
         batch_bytes = self._batch.declare().nbytes(min(self.config.batch_size, len(dataset)))
@@ -121,6 +125,10 @@ class DataLoader:
         self._epoch = 0
         self._info: BatchInfo | None = None
         check_memory(self.config, self._plan, dataset, batch_bytes)
+        # What is decoded takes so long that a batch of it is enough for a ticket.
+        self._together = (
+            1 if self._images else together(self.config, self._plan, dataset, batch_bytes)
+        )
         self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
     def __len__(self) -> int:
@@ -177,13 +185,18 @@ class DataLoader:
 
     def _build(self, epoch: int) -> Runner:
         config = self.config
-        plan = EpochPlan(self._plan, self._policy, epoch)
+        plan = EpochPlan(self._plan, self._policy, epoch, self._together)
         lease = self._budget.lease()
         stages = Stages(
             fetch=FetchStage(self.dataset, self._board),
-            decode=DecodeStage(self.dataset.schema, self._decoders, config.seed, lease),
+            decode=DecodeStage(self.dataset.schema, self._images, self._pads, config.seed, lease),
             batch=self._batch,
             device=CpuDevice(lease),
+        )
+        cutting = Cutting(
+            config.threads,
+            decodes=bool(self._images),
+            gathers=len(self._images) < len(self.dataset.schema),
         )
         line = Line(
             plan.tickets(),
@@ -191,7 +204,7 @@ class DataLoader:
             lease,
             stages.fetch,
             stages.device,
-            LineSettings(config.threads, config.prefetch, evict_early=plan.keep_for_later),
+            LineSettings(cutting, config.prefetch, evict_early=plan.keep_for_later),
         )
         return Runner(line, stages, config.threads, self._board, self._where, lease)
 
@@ -219,7 +232,7 @@ class EpochIterator:
     def __next__(self) -> Any:
         start = perf_counter()
         try:
-            sealed = next(self._runner).result
+            sealed = next(self._runner)
         except BaseException:
             self._progress.ended(perf_counter() - start)
             raise

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.dataloader.decode.selection import Bad, Selection
 from forebay.dataloader.flow.errors import DecodeError
-from forebay.formats.column import Column, FixedColumn, value_at
+from forebay.formats.column import FixedColumn, value_at
 from forebay.formats.record import Field
-
-Int = NDArray[np.int64]
-Bad = dict[int, Exception]
-"""Places whose row cannot be delivered, and why."""
+from forebay.kernels.blocks import FixedBlocks
+from forebay.kernels.gather import gather_fixed
 
 
 def is_dense(field: Field) -> bool:
@@ -21,36 +20,55 @@ def is_dense(field: Field) -> bool:
     return field.kind == "fixed"
 
 
-def gather(field: Field, column: Column, rows: Int, places: Int, out: NDArray[Any]) -> Bad:
-    """Copies fixed values: out[places] = column[rows]. Floating-point nulls become NaN.
+def gather(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
+    """Copies fixed values to out[places]. Floating-point nulls become NaN.
 
     Returns the places whose value is null and has no NaN to become.
     """
-    if not isinstance(column, FixedColumn):
-        raise TypeError(f"field {field.name!r} is fixed but came as {type(column).__name__}")
-    values = column.values[rows]
-    if column.valid is None or (valid := column.valid[rows]).all():
-        out[places] = values
+    columns = chosen.columns(field.name)
+    if not len(chosen):
         return {}
-    if field.element.kind == "f":
-        values[~valid] = np.nan
-        out[places] = values
+    for column in columns:
+        if not isinstance(column, FixedColumn):
+            raise TypeError(f"field {field.name!r} is fixed but came as {type(column).__name__}")
+    values = [column.values for column in columns if isinstance(column, FixedColumn)]
+    if all(v.flags.c_contiguous and v.dtype == out.dtype for v in values):
+        blocks = FixedBlocks.of(values)
+        gather_fixed(blocks, chosen.which, chosen.rows, chosen.places, out)
+    else:
+        for column, rows, places in chosen.runs(field.name):
+            out[places] = column.values[rows]
+    if all(column.valid is None for column in columns):
         return {}
-    out[places] = values
-    why = f"field {field.name!r} is null, and a tensor of {field.dtype} has no value for null"
-    error = DecodeError(f"{why}; fill or drop the nulls when you pack, or read without this column")
-    return {int(place): error for place in places[~valid]}
+    return _nulls(field, chosen, out)
 
 
-def collect(field: Field, column: Column, rows: Int, places: Int, out: list[Any]) -> Bad:
+def _nulls(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
+    bad: Bad = {}
+    for column, rows, places in chosen.runs(field.name):
+        if column.valid is None or (valid := column.valid[rows]).all():
+            continue
+        if field.element.kind == "f":
+            out[places[~valid]] = np.nan
+            continue
+        error = DecodeError(
+            f"field {field.name!r} is null, and a tensor of {field.dtype} has no value for null; "
+            "fill or drop the nulls when you pack, or read without this column"
+        )
+        bad |= {int(place): error for place in places[~valid]}
+    return bad
+
+
+def collect(field: Field, chosen: Selection, out: list[Any]) -> Bad:
     """Copies values of differing size: out[place] = value, None for nulls.
 
     Returns the places whose text is not UTF-8.
     """
     bad: Bad = {}
-    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-        try:
-            out[place] = value_at(field, column, row)
-        except UnicodeDecodeError as e:
-            bad[place] = DecodeError(f"field {field.name!r} is not UTF-8 text: {e}")
+    for column, rows, places in chosen.runs(field.name):
+        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+            try:
+                out[place] = value_at(field, column, row)
+            except UnicodeDecodeError as e:
+                bad[place] = DecodeError(f"field {field.name!r} is not UTF-8 text: {e}")
     return bad

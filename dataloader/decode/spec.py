@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,10 @@ from forebay.dataloader.decode.transforms import (
 )
 
 Color = Literal["RGB", "L"]
-Layout = Literal["CHW", "HWC"]
+Layout = Literal["CHW", "HWC", "channels_last"]
+Dtype = Literal["uint8", "float32", "float16", "bfloat16"]
+LAYOUTS = ("CHW", "HWC", "channels_last")
+DTYPES = ("uint8", "float32", "float16", "bfloat16")
 CHANNELS: dict[str, int] = {"RGB": 3, "L": 1}
 GEOMETRIES = (Resize, CenterCrop, RandomResizedCrop, RandomHorizontalFlip)
 
@@ -32,9 +35,11 @@ class Image:
         transforms: in order, from `forebay.transforms`. Their result must have one size for every
             image, so that a batch is one tensor; `Normalize` comes last.
         color: "RGB", or "L" for one channel of luma.
-        dtype: "uint8" or "float32"; by default float32 with `Normalize`, else uint8. float32
-            without `Normalize` is scaled to [0, 1].
-        layout: "CHW" gives batches (N, C, H, W), "HWC" gives (N, H, W, C).
+        dtype: "uint8", "float32", "float16" or "bfloat16"; by default float32 with `Normalize`,
+            else uint8. Fractions without `Normalize` are scaled to [0, 1]. The shorter ones are
+            float32 rounded to the nearest, ties to even.
+        layout: "CHW" gives batches (N, C, H, W), "HWC" gives (N, H, W, C), "channels_last" gives
+            (N, C, H, W) in torch's memory format of that name.
 
     Raises:
         TypeError: something that is not one of our transforms.
@@ -45,18 +50,18 @@ class Image:
         self,
         *transforms: Geometry | Normalize,
         color: Color = "RGB",
-        dtype: Literal["uint8", "float32"] | None = None,
+        dtype: Dtype | None = None,
         layout: Layout = "CHW",
     ) -> None:
         self.color, self.layout = color, layout
         self.geometries, self.normalize = _split(transforms)
         if color not in CHANNELS:
             raise ValueError(f"Image: color must be 'RGB' or 'L', got {color!r}")
-        if layout not in ("CHW", "HWC"):
-            raise ValueError(f"Image: layout must be 'CHW' or 'HWC', got {layout!r}")
-        self.dtype = dtype or ("float32" if self.normalize else "uint8")
-        if self.dtype not in ("uint8", "float32"):
-            raise ValueError(f"Image: dtype must be 'uint8' or 'float32', got {dtype!r}")
+        if layout not in LAYOUTS:
+            raise ValueError(f"Image: layout must be one of {LAYOUTS}, got {layout!r}")
+        self.dtype: Dtype = dtype or ("float32" if self.normalize else "uint8")
+        if self.dtype not in DTYPES:
+            raise ValueError(f"Image: dtype must be one of {DTYPES}, got {dtype!r}")
         if self.normalize and self.dtype == "uint8":
             raise ValueError("Image: Normalize gives fractions, which uint8 cannot hold")
         if self.normalize and len(self.normalize.mean) != self.channels:
@@ -71,10 +76,20 @@ class Image:
         return CHANNELS[self.color]
 
     @property
+    def planar(self) -> bool:
+        """Whether a sample lies channel after channel in memory."""
+        return self.layout == "CHW"
+
+    @property
     def shape(self) -> tuple[int, int, int]:
-        """Of one sample, in its layout."""
+        """Of one sample, as it lies in memory."""
         h, w = self.size
-        return (self.channels, h, w) if self.layout == "CHW" else (h, w, self.channels)
+        return (self.channels, h, w) if self.planar else (h, w, self.channels)
+
+    @property
+    def stored(self) -> str:
+        """NumPy's name of the dtype that samples are stored in: it has no bfloat16."""
+        return "uint16" if self.dtype == "bfloat16" else self.dtype
 
     @property
     def draws(self) -> int:
@@ -103,6 +118,15 @@ class Image:
             np.float32
         )
         return table
+
+    def stored_table(self) -> NDArray[Any] | None:
+        """As `table`, in the dtype that samples are stored in."""
+        table = self.table()
+        if table is None or self.dtype != "bfloat16":
+            return None if table is None else table.astype(self.dtype)
+        # The upper half of a float32, rounded to the nearest, ties to even.
+        bits = table.view(np.uint32)
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
     def __repr__(self) -> str:
         parts = [repr(t) for t in (*self.geometries, *([self.normalize] if self.normalize else ()))]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ class BatchInfo:
         n: samples of this rank's batch.
         n_global: samples of this step over all ranks.
         weight: n * ranks / n_global: the factor that makes a mean over ranks a mean over samples.
+        lengths: of each padded field, (n,) int64: elements of each sample without the padding.
         faults: samples of it that could not be delivered.
     """
 
@@ -28,4 +30,5 @@ class BatchInfo:
     n: int
     n_global: int
     weight: float
+    lengths: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()

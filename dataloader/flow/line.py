@@ -6,7 +6,7 @@ Pure scheduling: no threads, no locks, no clocks. The runner calls it under one 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +18,14 @@ from forebay.dataloader.flow.fault import Fault
 from forebay.dataloader.flow.residents import Resident, Residents
 from forebay.dataloader.flow.slot import Slot, SlotSpec
 from forebay.dataloader.flow.stage import Device, Fetch
-from forebay.dataloader.flow.ticket import LoadKey, Slice, Ticket, cut
+from forebay.dataloader.flow.ticket import Cutting, LoadKey, Slice, Ticket, cut
 
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One ticket under way, from its admission to its delivery.
+    """One ticket under way, from its admission to the delivery of its last batch.
+
+    `faults` are by place. `batches` are those up to the first that has a fault, until delivered.
 
     It must not end in a cycle of references, or its batch would live on until the collector comes
     round: it knows its slices only until they start.
@@ -35,8 +37,8 @@ class Flight:
     slot: Slot | None = None
     left: int = 0
     ready: deque[Pending] = field(default_factory=deque)
-    faults: list[Fault] = field(default_factory=list)
-    result: Any = None
+    faults: dict[int, Fault] = field(default_factory=dict)
+    batches: deque[Any] = field(default_factory=deque)
     done: bool = False
 
 
@@ -93,12 +95,12 @@ class LineSettings:
     """How a run is cut and bounded.
 
     Args:
-        threads: that will share the work; 0 when the consumer does it all.
+        cutting: of tickets into slices.
         depth: tickets under way at once, finished ones that wait for the consumer included.
         evict_early: whether kept blocks are dropped to admit any ticket, not only the head.
     """
 
-    threads: int
+    cutting: Cutting
     depth: int
     evict_early: bool
 
@@ -152,12 +154,14 @@ class Line:
         return task
 
     def take_head(self) -> Flight | None:
-        """The next flight to deliver, if it is done; its bytes become the consumer's."""
+        """The next flight to deliver, if it is done. Its bytes stay charged until `delivered`."""
         if not self._flights or not self._flights[0].done:
             return None
-        flight = self._flights.popleft()
+        return self._flights.popleft()
+
+    def delivered(self, flight: Flight) -> None:
+        """The last batch of the flight is the consumer's, and so are its bytes."""
         self._budget.release("slots", flight.charged)
-        return flight
 
     def loaded(self, task: LoadTask, block: Any, nbytes: int, error: Exception | None) -> None:
         """A load is over: it gave a block of so many bytes, or found damage."""
@@ -173,18 +177,20 @@ class Line:
         for resident in pending.needed:
             self._residents.unneed(resident)
         pending.needed.clear()
-        flight.faults.extend(faults)
+        for fault in faults:
+            flight.faults.setdefault(fault.place, fault)
         flight.left -= 1
         if flight.left == 0:
             self._unsealed.append(flight)
 
-    def sealed(self, flight: Flight, result: Any) -> None:
+    def sealed(self, flight: Flight, batches: Iterable[Any]) -> None:
         """A flight is ready for the consumer."""
         self._running -= 1
         if flight.slot is not None:
             flight.charged += flight.slot.grown
             flight.slot = None
-        flight.result, flight.done = result, True
+        flight.batches.extend(batches)
+        flight.done = True
 
     def clear(self) -> None:
         """Drops everything under way and gives all bytes back."""
@@ -232,7 +238,7 @@ class Line:
             self._exhausted = True
             return None
         flight = Flight(ticket)
-        slices = cut(ticket, self._settings.threads)
+        slices = cut(ticket, self._settings.cutting)
         flight.unentered.extend(Pending(flight, s) for s in slices)
         flight.left = len(slices)
         self._flights.append(flight)
@@ -260,7 +266,7 @@ class Line:
             key = pending.slice.keys[i]
             resident = self._residents.get(key)
             if resident is None:
-                resident = self._start(flight, key, pending.slice.wanted(i))
+                resident = self._start(flight, key, pending.slice.wanted[i])
                 if resident is None:
                     return False
             self._residents.need(resident)

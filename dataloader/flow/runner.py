@@ -77,6 +77,7 @@ class Runner:
         # since an interrupt inside its wait can release the lock that a thread of ours holds.
         self._bell = threading.Lock()
         self._bell.acquire()
+        self._serving: Flight | None = None
         self._failure: BaseException | None = None
         self._finished_tasks = 0
         self._started = False
@@ -109,15 +110,15 @@ class Runner:
         """
         self._watched = weakref.ref(owner, self._calls.put)
 
-    def __iter__(self) -> Iterator[Flight]:
+    def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> Flight:
-        """The next flight in step order.
+    def __next__(self) -> Any:
+        """The next batch in step order, as the device stage left it.
 
         Raises:
             StopIteration: the epoch is over.
-            SampleError: the flight has a fault.
+            SampleError: a sample of it is at fault.
             StageFailed: a stage failed for another reason than damage.
             LoaderClosed: an earlier call raised one of these, or the process was forked.
         """
@@ -135,19 +136,35 @@ class Runner:
             raise StopIteration
         try:
             self.start()
-            flight = self._take() if self._threads else self._take_alone()
-            if flight is None:
-                self._ended = True
-                self.close()
-                raise StopIteration
-            self._judge(flight)
+            while True:
+                flight = self._serving
+                if flight is None:
+                    flight = self._take() if self._threads else self._take_alone()
+                    if flight is None:
+                        self._ended = True
+                        self.close()
+                        raise StopIteration
+                    self._serving = flight
+                if flight.batches:
+                    batch = flight.batches.popleft()
+                    if not flight.batches and not flight.faults:
+                        self._served(flight)
+                    return batch
+                self._judge(flight)
+                self._served(flight)
         except StopIteration:
             raise
         except BaseException as e:
             self._error = e
             self.close()
             raise
-        return flight
+
+    def _served(self, flight: Flight) -> None:
+        """Its last batch goes to the consumer now, so there is room for another flight."""
+        self._serving = None
+        with self._lock:
+            self._line.delivered(flight)
+            self._call_idle()
 
     def close(self) -> None:
         """Ends the threads, then frees everything. Safe to call twice and from any thread."""
@@ -211,6 +228,7 @@ class Runner:
             if self._freed:
                 return
             self._freed = True
+            self._serving = None
             self._line.clear()
         s = self._stages
         for stage in (s.device, s.batch, s.decode, s.fetch):
@@ -273,7 +291,7 @@ class Runner:
     def _judge(self, flight: Flight) -> None:
         if not flight.faults:
             return
-        first = min(flight.faults, key=lambda f: f.place)
+        first = flight.faults[min(flight.faults)]
         shard, record = self._where(first.block, first.row)
         raise SampleError(
             first.position, shard, record, first.stage, str(first.cause), len(flight.faults) - 1
@@ -371,7 +389,7 @@ class Runner:
             span.items = len(piece.places)
         faults += [
             fault_at(piece.ticket, int(place), "fetch", error)
-            for key, places in piece.runs()
+            for key, places, _ in piece.runs()
             if (error := failed.get(key)) is not None
             for place in places
         ]
@@ -379,18 +397,21 @@ class Runner:
             self._line.decoded(task, faults)
 
     def _seal(self, task: SealTask) -> None:
-        flight = task.flight
-        result = None
-        # A flight with faults ends in an exception; there is no batch to build.
-        if not flight.faults and flight.slot is not None:
+        flight, stages = task.flight, self._stages
+        ticket, slot = flight.ticket, flight.slot
+        first_fault = min(flight.faults, default=len(ticket))
+        batches: list[Any] = []
+        # A batch with a fault ends in an exception; the ones before it are delivered.
+        whole = [i for i, part in enumerate(ticket.parts) if part.stop <= first_fault]
+        if slot is not None:
             with self._board["batch"].span() as span:
-                sealed = self._stages.batch.run(flight.ticket, flight.slot)
-                span.items = len(flight.ticket)
+                sealed = [stages.batch.run(ticket, i, slot) for i in whole]
+                span.items = len(ticket)
             with self._board["device"].span() as span:
-                result = self._stages.device.run(sealed, flight.slot)
-                span.items = len(flight.ticket)
+                batches = [stages.device.run(batch, slot) for batch in sealed]
+                span.items = len(ticket)
         with self._lock:
-            self._line.sealed(flight, result)
+            self._line.sealed(flight, batches)
 
     def _failed(self, e: BaseException, task: Task) -> StageFailed:
         """The exception to raise in the consumer for what ended a thread's task."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,13 @@ class SlotSpec:
     Args:
         dense: fields with one shape for all samples.
         lists: fields whose samples differ in size; they become Python lists.
-        list_bytes: estimated bytes of one sample's list fields together.
+        padded: fields whose samples differ in size and are padded to the longest of their batch.
+        list_bytes: estimated bytes of one sample's lists and padded fields together.
     """
 
     dense: tuple[DenseField, ...]
     lists: tuple[str, ...]
+    padded: tuple[str, ...] = ()
     list_bytes: int = 0
 
     def nbytes(self, n: int) -> int:
@@ -47,19 +50,25 @@ class SlotSpec:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """The memory of one batch of n samples.
+    """The memory of one ticket of n samples.
 
     Args:
         arrays: by dense field, (n, *shape); threads write disjoint places of it.
         lists: by list field, n values, None until written.
-        expected: bytes charged for the lists beforehand, by estimate.
-        written: bytes that the lists hold so far.
+        take: gives more memory of the same kind, in bytes, for fields whose size shows late.
+        padded: by padded field, one array (samples, longest) for each batch of the ticket.
+        lengths: by padded field, (n,) int64, elements of each sample without the padding.
+        expected: bytes charged for lists and padded fields beforehand, by estimate.
+        written: bytes that these hold so far.
         grown: bytes charged for them beyond the estimate.
     """
 
     n: int
     arrays: dict[str, NDArray[Any]]
     lists: dict[str, list[Any]]
+    take: Callable[[int], NDArray[np.uint8]]
+    padded: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    lengths: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     expected: int = 0
     written: int = 0
     grown: int = 0

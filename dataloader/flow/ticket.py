@@ -9,41 +9,57 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Int = NDArray[np.int64]
+
 SLICE_ROWS = range(4, 65)
 
 
 class LoadKey(NamedTuple):
     """What one load makes resident.
 
-    A whole block, which stays for several tickets, has step -1; rows read for one slice alone
-    carry the ticket's step and the slice's number.
+    A whole block, which stays for several tickets, has step -1; rows read for one ticket alone
+    carry its step.
     """
 
     block: int
     step: int = -1
-    part: int = -1
+
+
+class Part(NamedTuple):
+    """One batch of a ticket: its places from `first` up to `stop`.
+
+    Args:
+        n_global: samples of this step over all ranks.
+    """
+
+    step: int
+    first: int
+    stop: int
+    n_global: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
-    """One batch on its way: which samples it holds, in order. Pure, made by the plan.
+    """A batch on its way, or several small ones in a row: which samples, in order.
+
+    Pure, made by the plan. Small batches travel together, since what a ticket costs does not depend
+    on its size.
 
     Args:
+        parts: its batches, one after another; at least one.
         positions: (n,) int64, places in the epoch's global order.
         blocks: (n,) int64, the block that holds each sample's record.
         rows: (n,) int64, the record's row in its block.
-        n_global: samples of this step over all ranks.
         last_use: blocks that no later ticket of this run needs.
         spare: blocks that later tickets need again, but not soon.
         by_record: whether its rows are read one by one, without keeping their blocks.
     """
 
     epoch: int
-    step: int
-    positions: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    n_global: int
+    parts: tuple[Part, ...]
+    positions: Int
+    blocks: Int
+    rows: Int
     last_use: tuple[int, ...] = ()
     spare: tuple[int, ...] = ()
     by_record: bool = False
@@ -51,42 +67,57 @@ class Ticket:
     def __len__(self) -> int:
         return len(self.positions)
 
+    @property
+    def step(self) -> int:
+        """Of its first batch."""
+        return self.parts[0].step
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice:
-    """Some rows of a ticket: one thread's task.
+    """Some rows of a ticket, or all of them: one thread's task.
 
     Args:
-        places: (k,) int64, where in the batch these rows go, sorted by block.
+        places: (k,) int64, where in the ticket these rows go, sorted by block.
+        rows: (k,) int64, where in what its key loads each of them lies.
         keys: the loads that hold the rows, one for each run of `bounds`.
         bounds: (len(keys) + 1,) int64; run i is places[bounds[i] : bounds[i + 1]], all of keys[i].
+        wanted: for each key the rows of its block to read, ascending; None for the whole block.
+        gathers: whether it is of the fields that are only copied, else of those to decode.
     """
 
     ticket: Ticket
-    places: NDArray[np.int64]
+    places: Int
+    rows: Int
     keys: tuple[LoadKey, ...]
-    bounds: NDArray[np.int64]
+    bounds: Int
+    wanted: tuple[Int | None, ...]
+    gathers: bool
 
-    def runs(self) -> Iterator[tuple[LoadKey, NDArray[np.int64]]]:
-        """(load, places) for each load that the slice needs."""
+    def runs(self) -> Iterator[tuple[LoadKey, Int, Int]]:
+        """(load, places, rows in what was loaded) for each load that the slice needs."""
         for i, key in enumerate(self.keys):
-            yield key, self.places[self.bounds[i] : self.bounds[i + 1]]
-
-    def wanted(self, i: int) -> NDArray[np.int64] | None:
-        """The rows of its block that load i reads; None for the whole block."""
-        if self.keys[i].step < 0:
-            return None
-        return self.ticket.rows[self.places[self.bounds[i] : self.bounds[i + 1]]]
-
-    def rows_in(self, key: LoadKey, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where in what `key` loaded the rows of these places lie."""
-        if key.step < 0:
-            return self.ticket.rows[places]
-        return np.arange(len(places))
+            run = slice(self.bounds[i], self.bounds[i + 1])
+            yield key, self.places[run], self.rows[run]
 
 
-def cut(ticket: Ticket, threads: int) -> list[Slice]:
-    """The slices of a ticket, of 4 to 64 rows, each touching as few blocks as can be.
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """How tickets are cut.
+
+    Args:
+        threads: that share the work.
+        decodes: whether there are fields that take long to decode, a few rows a slice.
+        gathers: whether there are fields that are copied, all rows at once.
+    """
+
+    threads: int
+    decodes: bool
+    gathers: bool
+
+
+def cut(ticket: Ticket, cutting: Cutting) -> list[Slice]:
+    """The slices of a ticket: of 4 to 64 rows to decode, and one of all rows to gather.
 
     Rows are grouped by block and not by place: a slice then waits for few loads, and a block whose
     last rows are out is free while the ticket still waits for others.
@@ -94,21 +125,36 @@ def cut(ticket: Ticket, threads: int) -> list[Slice]:
     n = len(ticket)
     if n == 0:
         return []
-    size = min(max(-(-n // max(1, 4 * threads)), SLICE_ROWS.start), SLICE_ROWS.stop - 1)
+    order = _grouped(ticket)
+    whole = _slice(ticket, order, gathers=True)
+    if not cutting.decodes:
+        return [whole]
+    size = min(max(-(-n // max(1, 4 * cutting.threads)), SLICE_ROWS.start), SLICE_ROWS.stop - 1)
+    pieces = [_slice(ticket, order[i : i + size], gathers=False) for i in range(0, n, size)]
+    return [*pieces, whole] if cutting.gathers else pieces
+
+
+def _grouped(ticket: Ticket) -> Int:
+    """Its places by block. First come the blocks whose rows stand first: in window order these are
+    the old ones, and finishing them makes room for the new."""
     order = np.argsort(ticket.blocks, kind="stable")
-    # First come the blocks whose rows stand first in the batch: in window order these are the old
-    # ones, and finishing them makes room for the new.
     grouped = ticket.blocks[order]
     begins = np.r_[True, grouped[1:] != grouped[:-1]]
     starts, group = np.flatnonzero(begins), np.cumsum(begins) - 1
     first = np.minimum.reduceat(order, starts)[group]
-    order = order[np.argsort(first, kind="stable")]
-    return [_slice(ticket, order[i : i + size], i // size) for i in range(0, n, size)]
+    return order[np.argsort(first, kind="stable")]
 
 
-def _slice(ticket: Ticket, places: NDArray[np.int64], part: int) -> Slice:
-    blocks = ticket.blocks[places]
-    edges = np.flatnonzero(np.r_[True, blocks[1:] != blocks[:-1]])
-    step, part = (ticket.step, part) if ticket.by_record else (-1, -1)
-    keys = tuple(LoadKey(int(b), step, part) for b in blocks[edges])
-    return Slice(ticket, places, keys, np.r_[edges, len(places)])
+def _slice(ticket: Ticket, places: Int, gathers: bool) -> Slice:
+    blocks, rows = ticket.blocks[places], ticket.rows[places]
+    edges = np.r_[np.flatnonzero(np.r_[True, blocks[1:] != blocks[:-1]]), len(places)]
+    step = ticket.step if ticket.by_record else -1
+    keys = tuple(LoadKey(b, step) for b in blocks[edges[:-1]].tolist())
+    wanted: tuple[Int | None, ...] = (None,) * len(keys)
+    if ticket.by_record:
+        # What is read holds all rows of the block that the ticket needs, whichever slice asks.
+        read = [np.unique(ticket.rows[ticket.blocks == key.block]) for key in keys]
+        runs = zip(edges[:-1], edges[1:], read, strict=True)
+        rows = np.concatenate([np.searchsorted(r, rows[a:b]) for a, b, r in runs])
+        wanted = tuple(read)
+    return Slice(ticket, places, rows, keys, edges, wanted, gathers)

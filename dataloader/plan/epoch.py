@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forebay.dataloader.flow.stage import BatchPolicy
-from forebay.dataloader.flow.ticket import Ticket
+from forebay.dataloader.flow.ticket import Part, Ticket
 from forebay.dataloader.plan.order import Blocks, Full, Int, Order, OrderName, Sequential, Uses
 from forebay.dataloader.plan.window import Window, WindowShape
 
@@ -53,9 +53,16 @@ class PlanSettings:
 
 
 class EpochPlan:
-    """The tickets of one epoch, from a step on."""
+    """The tickets of one epoch, from a step on.
 
-    def __init__(self, settings: PlanSettings, policy: BatchPolicy, epoch: int) -> None:
+    Args:
+        together: batches that travel in one ticket.
+    """
+
+    def __init__(
+        self, settings: PlanSettings, policy: BatchPolicy, epoch: int, together: int = 1
+    ) -> None:
+        self._together = together
         self._settings = settings
         self._policy = policy
         self._epoch = epoch
@@ -68,20 +75,31 @@ class EpochPlan:
         uses = None if self._settings.by_record else self._order.uses()
         last, spare = _Leaving(uses, final=True), _Leaving(uses, final=False)
         ahead = _Ahead(self._order, total)
-        for s in range(step, self._policy.steps(total)):
-            first, n = self._policy.span(s, total)
-            blocks, rows = ahead.locate(first, first + n)
+        steps = self._policy.steps(total)
+        for s in range(step, steps, self._together):
+            parts = self._parts(s, min(s + self._together, steps), total)
+            first, _ = self._policy.span(s, total)
+            stop = first + parts[-1].stop
+            blocks, rows = ahead.locate(first, stop)
             yield Ticket(
                 epoch=self._epoch,
-                step=s,
-                positions=np.arange(first, first + n, dtype=np.int64),
+                parts=parts,
+                positions=np.arange(first, stop, dtype=np.int64),
                 blocks=blocks,
                 rows=rows,
-                n_global=n,
-                last_use=last.upto(first + n),
-                spare=spare.upto(first + n),
+                last_use=last.upto(stop),
+                spare=spare.upto(stop),
                 by_record=self._settings.by_record,
             )
+
+    def _parts(self, step: int, stop: int, total: int) -> tuple[Part, ...]:
+        parts: list[Part] = []
+        begin = 0
+        for s in range(step, stop):
+            _, n = self._policy.span(s, total)
+            parts.append(Part(s, begin, begin + n, n))
+            begin += n
+        return tuple(parts)
 
 
 class _Ahead:

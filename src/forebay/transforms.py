@@ -1,8 +1,9 @@
-"""Image transforms: names, defaults and distributions as in torchvision v2.
+"""Image transforms, with names, defaults and distributions as in torchvision v2; and padding.
 
 The numbers drawn differ from torchvision's: they are a function of (seed, epoch, position) alone.
 """
 
+from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.transforms import (
     IMAGENET,
     CenterCrop,
@@ -16,6 +17,7 @@ __all__ = [
     "IMAGENET",
     "CenterCrop",
     "Normalize",
+    "Pad",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
     "Resize",

@@ -11,6 +11,7 @@ import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
 
+from forebay.dataloader.decode.image.decoder import Bad, Encoded
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.transforms import Crop, Flip, Scale, Step
 from forebay.dataloader.flow.errors import DecodeError
@@ -49,25 +50,31 @@ UPRIGHT = {
 
 
 class PillowDecoder:
-    """Decodes one encoded image at a time into the place given. Safe in several threads."""
+    """Decodes one image at a time. Safe in several threads. See `image.decoder.ImageDecoder`."""
 
     def __init__(self, spec: Image, scratch: Scratch) -> None:
         self._spec = spec
         self._scratch = scratch
-        self._table = spec.table()
+        self._table = spec.stored_table()
         # Plugins register themselves on first use, which is not safe from several threads.
         PIL.Image.init()
 
-    def decode(self, data: NDArray[np.uint8], u: Sequence[float], out: NDArray[Any]) -> None:
-        """Writes one image to `out` (the spec's shape and dtype).
+    def decode(
+        self,
+        encoded: Encoded,
+        u: Sequence[Sequence[float]],
+        out: NDArray[Any],
+        places: NDArray[np.int64],
+    ) -> Bad:
+        bad: Bad = {}
+        for i, place in enumerate(places.tolist()):
+            try:
+                self._one(encoded.view(i), u[i], out[place])
+            except DecodeError as e:
+                bad[place] = e
+        return bad
 
-        Args:
-            data: (bytes,) the encoded image.
-            u: the sample's draws, `spec.draws` of them.
-
-        Raises:
-            DecodeError: the bytes are not a whole image.
-        """
+    def _one(self, data: NDArray[np.uint8], u: Sequence[float], out: NDArray[Any]) -> None:
         try:
             # The header is read, no pixel yet.
             with (
@@ -92,7 +99,7 @@ class PillowDecoder:
     def _store(self, pixels: NDArray[np.uint8], out: NDArray[Any]) -> None:
         planes = pixels[:, :, None] if pixels.ndim == 2 else pixels
         for c in range(self._spec.channels):
-            target = out[c] if self._spec.layout == "CHW" else out[:, :, c]
+            target = out[c] if self._spec.planar else out[:, :, c]
             if self._table is None:
                 target[:] = planes[:, :, c]
             else:

@@ -10,7 +10,7 @@ import torch
 
 from forebay.dataloader.batch.stage import BatchStage
 from forebay.dataloader.flow.slot import DenseField, Slot
-from forebay.dataloader.flow.ticket import Ticket
+from forebay.dataloader.flow.ticket import Part, Ticket
 from forebay.formats.record import Schema
 
 SCHEMA = Schema.parse(
@@ -22,21 +22,27 @@ SCHEMA = Schema.parse(
 class Decoded:
     shape: tuple[int, ...] = (3, 4, 5)
     dtype: str = "uint8"
+    stored: str = "uint8"
+    layout: str = "CHW"
+
+
+def memory(nbytes):
+    return np.empty(nbytes, np.uint8)
 
 
 def ticket(n=2, n_global=2):
     numbers = np.arange(10, 10 + n, dtype=np.int64)
-    return Ticket(7, 5, numbers, np.zeros(n, np.int64), numbers, n_global)
+    return Ticket(7, (Part(5, 0, n, n_global),), numbers, np.zeros(n, np.int64), numbers)
 
 
 def slot(stage, n=2):
     spec = stage.declare()
     arrays = {f.name: np.ones((n, *f.shape), f.dtype) for f in spec.dense}
-    return Slot(n, arrays, {name: [None] * n for name in spec.lists})
+    return Slot(n, arrays, {name: [None] * n for name in spec.lists}, memory)
 
 
 def test_declares_what_a_batch_holds():
-    spec = BatchStage(SCHEMA, {"image": Decoded()}, as_dict=False, list_bytes=50).declare()
+    spec = BatchStage(SCHEMA, {"image": Decoded()}, (), as_dict=False, list_bytes=50).declare()
     assert spec.dense == (
         DenseField("image", (3, 4, 5), "uint8"),
         DenseField("x", (2, 3), "float32"),
@@ -47,22 +53,22 @@ def test_declares_what_a_batch_holds():
 
 
 def test_an_encoded_field_without_a_decoder_is_a_list():
-    spec = BatchStage(SCHEMA, {}, as_dict=False, list_bytes=50).declare()
+    spec = BatchStage(SCHEMA, {}, (), as_dict=False, list_bytes=50).declare()
     assert spec.lists == ("image", "ids", "text")
 
 
 def test_list_bytes_are_charged_only_where_there_are_lists():
-    spec = BatchStage(Schema.parse({"x": "int8"}), {}, as_dict=False, list_bytes=50).declare()
+    spec = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=50).declare()
     assert spec.nbytes(10) == 10
 
 
 @pytest.mark.parametrize("as_dict", [False, True])
 def test_seals_in_the_schema_s_order(as_dict):
-    stage = BatchStage(SCHEMA, {"image": Decoded()}, as_dict, list_bytes=0)
+    stage = BatchStage(SCHEMA, {"image": Decoded()}, (), as_dict, list_bytes=0)
     made = slot(stage)
     made.lists["ids"] = [np.array([1, 2], np.uint16), np.empty(0, np.uint16)]
     made.lists["text"] = ["a", None]
-    batch = stage.run(ticket(), made).batch
+    batch = stage.run(ticket(), 0, made).batch
     values = batch
     if as_dict:
         assert list(batch) == list(SCHEMA.names)
@@ -78,16 +84,16 @@ def test_seals_in_the_schema_s_order(as_dict):
 
 
 def test_tensors_are_the_slot_s_memory():
-    stage = BatchStage(Schema.parse({"x": "float32"}), {}, as_dict=False, list_bytes=0)
+    stage = BatchStage(Schema.parse({"x": "float32"}), {}, (), as_dict=False, list_bytes=0)
     made = slot(stage)
-    (x,) = stage.run(ticket(), made).batch
+    (x,) = stage.run(ticket(), 0, made).batch
     made.arrays["x"][1] = 9
     assert x.tolist() == [1, 9]
 
 
 def test_tells_about_the_batch():
-    stage = BatchStage(Schema.parse({"x": "int8"}), {}, as_dict=False, list_bytes=0)
-    info = stage.run(ticket(2, 8), slot(stage)).info
+    stage = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=0)
+    info = stage.run(ticket(2, 8), 0, slot(stage)).info
     assert (info.epoch, info.step, info.n, info.n_global) == (7, 5, 2, 8)
     assert info.weight == 0.25
     assert info.positions.tolist() == [10, 11]
@@ -95,7 +101,7 @@ def test_tells_about_the_batch():
 
 
 def test_an_empty_batch_weighs_nothing():
-    stage = BatchStage(Schema.parse({"x": "int8"}), {}, as_dict=False, list_bytes=0)
-    sealed = stage.run(ticket(0, 0), slot(stage, 0))
+    stage = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=0)
+    sealed = stage.run(ticket(0, 0), 0, slot(stage, 0))
     assert sealed.info.weight == 0.0
     assert sealed.batch[0].shape == (0,)

@@ -6,12 +6,21 @@ import numpy as np
 import pytest
 
 from forebay.dataloader.decode.columns import collect, gather, is_dense
+from forebay.dataloader.decode.selection import Selection
 from forebay.dataloader.flow.errors import DecodeError
-from forebay.formats.column import FixedColumn, VarColumn
+from forebay.formats.column import Block, FixedColumn, VarColumn
 from forebay.formats.record import Field
 
 ROWS = np.array([3, 0, 2])
 PLACES = np.array([1, 4, 0])
+
+
+def chosen(name, *columns, rows=ROWS, places=PLACES):
+    """The same rows of a block for each column; places go on from block to block."""
+    blocks = tuple(Block(len(c), {name: c}, c.nbytes) for c in columns)
+    bounds = np.arange(len(blocks) + 1) * len(rows)
+    all_places = [np.asarray(places) + 5 * i for i in range(len(blocks))]
+    return Selection(blocks, bounds, np.tile(rows, len(blocks)), np.concatenate(all_places))
 
 
 def strings(values, field_dtype=np.uint8, valid=None):
@@ -23,7 +32,7 @@ def strings(values, field_dtype=np.uint8, valid=None):
 def test_gather_puts_each_row_in_its_place_and_leaves_the_others():
     column = FixedColumn(np.arange(8, dtype=np.int32).reshape(4, 2))
     out = np.full((5, 2), -1, np.int32)
-    assert gather(Field.parse("x", "int32[2]"), column, ROWS, PLACES, out) == {}
+    assert gather(Field.parse("x", "int32[2]"), chosen("x", column), out) == {}
     assert out.tolist() == [[4, 5], [6, 7], [-1, -1], [-1, -1], [0, 1]]
 
 
@@ -31,7 +40,7 @@ def test_gather_puts_each_row_in_its_place_and_leaves_the_others():
 def test_floating_point_nulls_are_nan(dtype):
     column = FixedColumn(np.arange(4, dtype=dtype), np.array([True, True, False, True]))
     out = np.zeros(5, dtype)
-    assert gather(Field.parse("x", f"{dtype}?"), column, ROWS, PLACES, out) == {}
+    assert gather(Field.parse("x", f"{dtype}?"), chosen("x", column), out) == {}
     assert np.isnan(out[0])
     assert out[1:].tolist() == [3, 0, 0, 0]
     assert column.values.tolist() == [0, 1, 2, 3], "the block is not ours to change"
@@ -41,7 +50,7 @@ def test_floating_point_nulls_are_nan(dtype):
 def test_other_nulls_are_bad_places(dtype):
     column = FixedColumn(np.ones(4, dtype), np.array([False, False, False, True]))
     out = np.zeros(5, dtype)
-    bad = gather(Field.parse("n", f"{dtype}?"), column, ROWS, PLACES, out)
+    bad = gather(Field.parse("n", f"{dtype}?"), chosen("n", column), out)
     assert sorted(bad) == [0, 4]
     for error in bad.values():
         assert isinstance(error, DecodeError)
@@ -52,13 +61,13 @@ def test_other_nulls_are_bad_places(dtype):
 def test_a_null_that_is_not_asked_for_is_no_fault():
     column = FixedColumn(np.arange(4), np.array([True, False, True, True]))
     out = np.zeros(5, np.int64)
-    assert gather(Field.parse("n", "int64?"), column, ROWS, PLACES, out) == {}
+    assert gather(Field.parse("n", "int64?"), chosen("n", column), out) == {}
 
 
 def test_collect_gives_values_of_their_own():
     column = strings([[1], [2, 3], [], [4, 5, 6]], np.uint16)
     out = [None] * 5
-    assert collect(Field.parse("ids", "uint16[*]"), column, ROWS, PLACES, out) == {}
+    assert collect(Field.parse("ids", "uint16[*]"), chosen("ids", column), out) == {}
     assert [v if v is None else v.tolist() for v in out] == [[], [4, 5, 6], None, None, [1]]
     assert not np.shares_memory(out[1], column.values)
 
@@ -69,7 +78,7 @@ def test_nulls_of_varying_fields_are_none():
         np.frombuffer(b"xyz", np.uint8), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), valid
     )
     out = ["?"] * 5
-    assert collect(Field.parse("t", "bytes?"), column, ROWS, PLACES, out) == {}
+    assert collect(Field.parse("t", "bytes?"), chosen("t", column), out) == {}
     assert out == [b"", b"yz", "?", "?", None]
 
 
@@ -80,7 +89,7 @@ def test_text_that_is_not_utf_8_is_a_bad_place_and_the_others_are_there():
         np.array([1, 0, 1, 2]),
     )
     out = [None] * 5
-    bad = collect(Field.parse("t", "text"), column, ROWS, PLACES, out)
+    bad = collect(Field.parse("t", "text"), chosen("t", column), out)
     assert list(bad) == [0]
     assert isinstance(bad[0], DecodeError)
     assert "field 't' is not UTF-8 text" in str(bad[0])

@@ -11,6 +11,7 @@ from forebay.dataloader.batch.fixed import Fixed
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.line import Line, LineSettings, LoadTask, SealTask, SliceTask
 from forebay.dataloader.flow.slot import DenseField, Slot, SlotSpec
+from forebay.dataloader.flow.ticket import Cutting
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.footprint import resident_bytes
 from forebay.dataloader.plan.window import WindowShape
@@ -44,7 +45,7 @@ class Device:
 
     def allocate(self, spec, n):
         self.allocated += 1
-        return Slot(n, {"x": np.zeros(n)}, {})
+        return Slot(n, {"x": np.zeros(n)}, {}, lambda nbytes: np.empty(nbytes, np.uint8))
 
     def trim(self, nbytes):
         return 0
@@ -62,7 +63,7 @@ class Driver:
         spec = SlotSpec((DenseField("x", (), "int64"),), ())
         self.line = Line(
             plan.tickets(), spec, self.budget, Fetch(self.first_row, damaged), self.device,
-            LineSettings(2, depth, evict_early=plan.keep_for_later),
+            LineSettings(Cutting(2, True, False), depth, evict_early=plan.keep_for_later),
         )  # fmt: skip
         self.running = []
         self.trace = []
@@ -90,7 +91,7 @@ class Driver:
             case SliceTask():
                 self.line.decoded(task, [])
             case SealTask():
-                self.line.sealed(task.flight, "batch")
+                self.line.sealed(task.flight, ["batch"])
 
 
 def step_of(task):
@@ -128,7 +129,8 @@ def test_whatever_finishes_first_every_ticket_leaves_in_order(
         flight = d.line.take_head()
         if flight is not None:
             steps.append(flight.ticket.step)
-            assert flight.result == "batch"
+            assert list(flight.batches) == ["batch"]
+            d.line.delivered(flight)
         elif not d.running:
             assert d.pick() is not None or d.line.empty, "the line is stuck"
     assert steps == list(range(-(-sum(rows) // n)))
@@ -230,7 +232,7 @@ def test_one_block_is_loaded_once_for_all_tickets():
     assert sum(isinstance(t, LoadTask) for t in d.trace) == 1
 
 
-def test_the_bytes_of_a_batch_are_the_consumers_once_taken():
+def test_the_bytes_of_a_batch_are_the_consumers_once_delivered():
     d = Driver([10], depth=1)
     d.pick_all()
     assert d.budget.by_account()["slots"] == 10 * SAMPLE
@@ -238,7 +240,9 @@ def test_the_bytes_of_a_batch_are_the_consumers_once_taken():
         d.finish(d.running[0])
         d.pick_all()
     assert d.budget.by_account() == {"slots": 80, "fetch": 0, "blocks": 0}
-    assert d.line.take_head() is not None
+    flight = d.line.take_head()
+    assert d.budget.held == 80
+    d.line.delivered(flight)
     assert d.budget.held == 0
     assert d.line.take_head() is None
     d.pick()

@@ -19,7 +19,9 @@ from forebay.dataloader.flow.fault import fault_at
 from forebay.dataloader.flow.line import Line, LineSettings
 from forebay.dataloader.flow.runner import Runner, Stages
 from forebay.dataloader.flow.slot import DenseField, Slot, SlotSpec
+from forebay.dataloader.flow.ticket import Cutting
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
+from forebay.dataloader.plan.footprint import resident_bytes
 from forebay.dataloader.plan.window import WindowShape
 from forebay.telemetry.meter import Board
 
@@ -76,10 +78,10 @@ class Decode:
 
     def run(self, task, blocks, slot):
         faults = []
-        for key, places in task.runs():
+        for key, places, rows in task.runs():
             if key not in blocks:
                 continue
-            values = blocks[key][task.rows_in(key, places)]
+            values = blocks[key][rows]
             slot.arrays["x"][places] = values
             for place, value in zip(places, values, strict=True):
                 if int(value) in self.bad:
@@ -99,8 +101,9 @@ class Batch:
     def declare(self):
         return SlotSpec((DenseField("x", (), "int64"),), ())
 
-    def run(self, ticket, slot):
-        return slot.arrays["x"]
+    def run(self, ticket, part, slot):
+        _, first, stop, _ = ticket.parts[part]
+        return slot.arrays["x"][first:stop]
 
     def close(self):
         pass
@@ -111,7 +114,7 @@ class Device:
         pass
 
     def allocate(self, spec, n):
-        return Slot(n, {"x": np.full(n, -1, np.int64)}, {})
+        return Slot(n, {"x": np.full(n, -1, np.int64)}, {}, lambda nbytes: np.empty(nbytes, np.uint8))
 
     def trim(self, nbytes):
         return 0
@@ -139,21 +142,23 @@ def build(
     fetch=None,
     decode=None,
     shape=SHAPE,
+    together=1,
+    gathers=True,
 ):
     first_row = np.r_[0, np.cumsum(rows)].astype(np.int64)
-    plan = EpochPlan(PlanSettings(first_row, order, 5, shape, by_record), Fixed(n), epoch)
+    plan = EpochPlan(PlanSettings(first_row, order, 5, shape, by_record), Fixed(n), epoch, together)
     fetch = fetch or Fetch(first_row)
     fetch.first_row = first_row
     budget = Budget(memory)
     stages = Stages(fetch, decode or Decode(), Batch(), Device())
-    settings_ = LineSettings(threads, depth, evict_early=plan.keep_for_later)
+    settings_ = LineSettings(Cutting(threads, True, gathers), depth, evict_early=plan.keep_for_later)
     line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, settings_)
     runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row), budget)
     return runner, fetch, budget
 
 
 def values(runner):
-    return [int(x) for flight in runner for x in flight.result]
+    return [int(x) for batch in runner for x in batch]
 
 
 def forebay_threads():
@@ -169,16 +174,20 @@ def forebay_threads():
     depth=st.integers(1, 5),
     memory=st.sampled_from([1, 20_000, 10**9]),
     by_record=st.booleans(),
+    together=st.integers(1, 9),
 )
-def test_stream_depends_on_the_plan_alone(rows, order, n, threads, depth, memory, by_record):
+def test_stream_depends_on_the_plan_alone(
+    rows, order, n, threads, depth, memory, by_record, together
+):
     by_record = by_record and order == "full"
     reference, _, _ = build(rows, order, n=n, threads=0, depth=1)
     runner, fetch, budget = build(
-        rows, order, n=n, threads=threads, depth=depth, memory=memory, by_record=by_record
-    )
-    got = values(runner)
-    assert got == values(reference)
-    assert sorted(got) == list(range(sum(rows)))
+        rows, order, n=n, threads=threads, depth=depth, memory=memory, by_record=by_record,
+        together=together,
+    )  # fmt: skip
+    batches = [batch.tolist() for batch in runner]
+    assert batches == [batch.tolist() for batch in reference]
+    assert sorted(x for batch in batches for x in batch) == list(range(sum(rows)))
     assert budget.held == 0
     assert (fetch.opened, fetch.closed) == (1, 1)
 
@@ -204,8 +213,15 @@ def test_blocks_in_which_lanes_meet_stay_while_there_is_room():
 
 
 def test_budget_holds_when_it_is_enough_for_the_window():
-    need = 4 * 10 * ROW + 10 * (100 + ROW) + 2 * 7 * 8
-    runner, _, budget = build([10] * 60, "window", shape=WindowShape(4, 1), memory=need)
+    shape, extra = WindowShape(4, 1), 10 * (100 + ROW) + 2 * 7 * 8
+    # Slices that only decode let a block go before the rest of their ticket is done.
+    need = 4 * 10 * ROW + extra
+    runner, _, budget = build([10] * 60, "window", shape=shape, memory=need, gathers=False)
+    values(runner)
+    assert budget.overdrawn == 0
+    settings_ = PlanSettings(np.arange(61) * 10, "window", 5, shape)
+    need = resident_bytes(settings_, np.full(60, 10 * ROW), epoch=0, batch=7) + extra
+    runner, _, budget = build([10] * 60, "window", shape=shape, memory=need)
     values(runner)
     assert budget.overdrawn == 0
     assert budget.peak <= need
@@ -223,7 +239,7 @@ def test_damaged_block_is_the_samples_error_and_closes(threads):
     runner, _, budget = build(
         [5] * 6, "sequential", threads=threads, fetch=Fetch(first, bad_blocks=[3])
     )
-    assert [next(runner).result.tolist() for _ in range(2)] == [[*range(7)], [*range(7, 14)]]
+    assert [next(runner).tolist() for _ in range(2)] == [[*range(7)], [*range(7, 14)]]
     with pytest.raises(SampleError, match=r"position 15 .*fetch.*block 3") as caught:
         next(runner)
     assert caught.value.position == 15
@@ -318,7 +334,7 @@ def test_a_delivered_batch_dies_with_its_last_reference():
     runner, _, _ = build([5] * 50)
     gc.disable()
     try:
-        first = weakref.ref(next(runner).result)
+        first = weakref.ref(next(runner))
         assert first() is None
     finally:
         gc.enable()
@@ -349,4 +365,17 @@ def test_dropped_inside_a_lock_that_its_threads_wait_for(shared, monkeypatch):
             break
         time.sleep(0.05)
     assert not forebay_threads()
+    assert budget.held == 0
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_batches_before_a_fault_are_delivered_though_they_travel_with_it(threads):
+    runner, _, budget = build(
+        [10] * 6, "sequential", n=4, threads=threads, together=8, decode=Decode(bad_values=[13, 30])
+    )
+    got = [next(runner).tolist() for _ in range(3)]
+    assert got == [[*range(4)], [*range(4, 8)], [*range(8, 12)]]
+    with pytest.raises(SampleError) as e:
+        next(runner)
+    assert e.value.position == 13
     assert budget.held == 0

@@ -6,14 +6,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.dataloader.flow.ticket import LoadKey, Ticket, cut
+from forebay.dataloader.flow.ticket import Cutting, LoadKey, Part, Ticket, cut
 
 
 def ticket(blocks, step=3, by_record=False):
     blocks = np.array(blocks, np.int64)
     n = len(blocks)
     rows = np.arange(n, dtype=np.int64) * 7 % 50
-    return Ticket(0, step, np.arange(n, dtype=np.int64), blocks, rows, n, by_record=by_record)
+    parts = (Part(step, 0, n, n),)
+    return Ticket(0, parts, np.arange(n, dtype=np.int64), blocks, rows, by_record=by_record)
+
+
+def pieces(whole, threads):
+    """Its slices where all fields are decoded."""
+    return cut(whole, Cutting(threads, decodes=True, gathers=False))
 
 
 TICKETS = st.builds(
@@ -24,7 +30,7 @@ TICKETS = st.builds(
 @settings(max_examples=200, deadline=None)
 @given(whole=TICKETS, threads=st.integers(0, 40))
 def test_every_place_is_in_one_slice(whole, threads):
-    slices = cut(whole, threads)
+    slices = pieces(whole, threads)
     assert sorted(int(p) for s in slices for p in s.places) == list(range(len(whole)))
     for s in slices[:-1]:
         assert 4 <= len(s.places) <= 64
@@ -35,48 +41,57 @@ def test_every_place_is_in_one_slice(whole, threads):
 @settings(max_examples=200, deadline=None)
 @given(whole=TICKETS, threads=st.integers(0, 40))
 def test_each_run_of_a_slice_is_of_one_block(whole, threads):
-    for part, s in enumerate(cut(whole, threads)):
+    for s in [*pieces(whole, threads), *cut(whole, Cutting(threads, False, True))]:
         assert len(s.bounds) == len(s.keys) + 1
         assert (int(s.bounds[0]), int(s.bounds[-1])) == (0, len(s.places))
         assert (np.diff(s.bounds) > 0).all()
         assert len(set(s.keys)) == len(s.keys)
         runs = list(s.runs())
-        assert [k for k, _ in runs] == list(s.keys)
-        for i, (key, places) in enumerate(runs):
+        assert [k for k, _, _ in runs] == list(s.keys)
+        for (key, places, inside), wanted in zip(runs, s.wanted, strict=True):
             assert set(whole.blocks[places].tolist()) == {key.block}
             rows = whole.rows[places]
             if whole.by_record:
-                assert key == LoadKey(key.block, whole.step, part)
-                wanted = s.wanted(i)
-                assert wanted.tolist() == rows.tolist()
-                # What was read holds those rows alone, in the order asked for.
-                assert wanted[s.rows_in(key, places)].tolist() == rows.tolist()
+                assert key == LoadKey(key.block, whole.step)
+                # What was read holds the ticket's rows of the block, each once.
+                of_block = whole.rows[whole.blocks == key.block]
+                assert wanted.tolist() == sorted(set(of_block.tolist()))
+                assert wanted[inside].tolist() == rows.tolist()
             else:
                 assert key == LoadKey(key.block)
-                assert s.wanted(i) is None
-                assert s.rows_in(key, places).tolist() == rows.tolist()
+                assert wanted is None
+                assert inside.tolist() == rows.tolist()
 
 
 @settings(max_examples=100, deadline=None)
 @given(whole=TICKETS, threads=st.integers(1, 8))
 def test_a_block_is_split_only_between_neighbouring_slices(whole, threads):
-    slices = cut(whole, threads)
+    slices = pieces(whole, threads)
     for block in set(whole.blocks.tolist()):
         touched = [i for i, s in enumerate(slices) if block in whole.blocks[s.places]]
         assert touched == list(range(touched[0], touched[-1] + 1))
 
 
 def test_blocks_that_stand_first_in_the_batch_are_decoded_first():
-    slices = cut(ticket([9, 2, 9, 5, 2, 5, 9, 2]), 1)
+    slices = pieces(ticket([9, 2, 9, 5, 2, 5, 9, 2]), 1)
     assert [s.places.tolist() for s in slices] == [[0, 2, 6, 1], [4, 7, 3, 5]]
     assert [[k.block for k in s.keys] for s in slices] == [[9, 2], [2, 5]]
 
 
 def test_more_threads_make_smaller_slices_between_4_and_64_rows():
     whole = ticket([0] * 256)
-    sizes = {t: len(cut(whole, t)[0].places) for t in (0, 1, 2, 4, 100)}
+    sizes = {t: len(pieces(whole, t)[0].places) for t in (0, 1, 2, 4, 100)}
     assert sizes == {0: 64, 1: 64, 2: 32, 4: 16, 100: 4}
 
 
 def test_an_empty_ticket_has_no_slices():
-    assert cut(ticket([]), 4) == []
+    assert cut(ticket([]), Cutting(4, True, True)) == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(whole=TICKETS.filter(len), decodes=st.booleans())
+def test_fields_that_are_copied_go_all_rows_at_once_and_last(whole, decodes):
+    slices = cut(whole, Cutting(2, decodes, gathers=True))
+    assert [s.gathers for s in slices] == [False] * (len(slices) - 1) + [True]
+    assert (len(slices) > 1) == decodes
+    assert sorted(slices[-1].places.tolist()) == list(range(len(whole)))

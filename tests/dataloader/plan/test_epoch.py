@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.flow.ticket import Part
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.window import WindowShape
 
@@ -44,7 +45,8 @@ def test_tickets_are_the_order_cut(rows, order, shape, n, drop_last, epoch):
     assert [t.step for t in cut] == list(range(len(cut)))
     assert {t.epoch for t in cut} <= {epoch}
     assert [len(t) for t in cut[:-1]] == [n] * (len(cut) - 1)
-    assert all(t.n_global == len(t) == len(t.blocks) == len(t.rows) for t in cut)
+    assert all(len(t) == len(t.blocks) == len(t.rows) for t in cut)
+    assert all(t.parts == (Part(t.step, 0, len(t), len(t)),) for t in cut)
     assert [int(p) for t in cut for p in t.positions] == list(range(total))
     blocks, rows_ = settings_.order_of(epoch).locate(np.arange(total, dtype=np.int64))
     assert [int(b) for t in cut for b in t.blocks] == blocks.tolist()
