@@ -147,6 +147,7 @@ def fill_values(values: ByteValues, out: NDArray[Any], planar: bool) -> None:
 
 def needed(in_size: int, out_size: int, offset: int, count: int) -> tuple[int, int]:
     """[first, last) source pixels of outputs [offset, offset + count) of one axis."""
+
 def open_frames(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],

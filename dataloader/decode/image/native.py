@@ -54,7 +54,7 @@ class NativeDecoder:
                 native[i] = True
         chosen = np.flatnonzero(native)
         bad, rest = self._make(encoded, found, framings, chosen, out, places)
-        others = np.r_[np.flatnonzero(~native), rest]
+        others = np.r_[np.flatnonzero(~native), np.array(rest, np.int64)]
         if len(others):
             again = [u[i] for i in others.tolist()]
             bad |= self._pillow.decode(encoded.take(others), again, out, places[others])
@@ -86,6 +86,6 @@ class NativeDecoder:
             else:
                 size = int(encoded.lengths[index])
                 bad[int(places[index])] = DecodeError(
-                    f"JPEG of {size} bytes does not decode: {sample.message}"
+                    f"image of {size} bytes does not decode: {sample.message}"
                 )
         return bad, rest

@@ -114,7 +114,9 @@ class Device:
         pass
 
     def allocate(self, spec, n):
-        return Slot(n, {"x": np.full(n, -1, np.int64)}, {}, lambda nbytes: np.empty(nbytes, np.uint8))
+        return Slot(
+            n, {"x": np.full(n, -1, np.int64)}, {}, lambda nbytes: np.empty(nbytes, np.uint8)
+        )
 
     def trim(self, nbytes):
         return 0
@@ -151,7 +153,9 @@ def build(
     fetch.first_row = first_row
     budget = Budget(memory)
     stages = Stages(fetch, decode or Decode(), Batch(), Device())
-    settings_ = LineSettings(Cutting(threads, True, gathers), depth, evict_early=plan.keep_for_later)
+    settings_ = LineSettings(
+        Cutting(threads, True, gathers), depth, evict_early=plan.keep_for_later
+    )
     line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, settings_)
     runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row), budget)
     return runner, fetch, budget

@@ -1,4 +1,4 @@
-"""Columns that need no Arrow: the same values as through it, in one buffer, and faults as before."""
+"""Columns that need no Arrow: the same values as through it, in one buffer, and as many faults."""
 
 from __future__ import annotations
 
