@@ -277,6 +277,8 @@ class ShardDataset:
     ) -> tuple[list[tuple[ShardEntry, NDArray[np.int64]]], NDArray[np.int64] | None]:
         """Which records of which shards, ascending, and the place of each row among them."""
         rows = np.ascontiguousarray(rows, np.int64)
+        if not len(rows):
+            return [], None
         back = None
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             rows, back = np.unique(rows, return_inverse=True)

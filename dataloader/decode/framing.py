@@ -7,63 +7,64 @@ from dataclasses import dataclass
 
 from forebay.dataloader.decode.transforms import Crop, Flip, Scale, Size, Step
 
+Rectangle = tuple[int, int, int, int]
+"""(top, left, height, width) in pixels; height or width below 1 is nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Framing:
     """What a sample is made of. Pixels of the upright image.
 
     Args:
-        box: (top, left, height, width) of the image that is resampled.
+        box: of the image, that is resampled.
         size: (height, width) that the box becomes.
-        window: (top, left, height, width) of the resampled box that the sample shows; what of it
-            lies outside becomes zeros.
+        window: of the resampled box, that the sample is.
+        shown: of the resampled box, what the window shows; the rest of the window is zeros.
         mirrored: whether the window is then mirrored left to right.
     """
 
-    box: tuple[int, int, int, int]
+    box: Rectangle
     size: Size
-    window: tuple[int, int, int, int]
+    window: Rectangle
+    shown: Rectangle
     mirrored: bool
 
     def numbers(self) -> tuple[int, ...]:
-        """As `forebay.kernels.jpeg_sample.FRAMING` lists them: the window without what is outside,
-        and its place in the sample."""
-        top, left, height, width = self.window
-        first_row, last_row = max(top, 0), min(top + height, self.size[0])
-        first, last = max(left, 0), min(left + width, self.size[1])
-        rows, columns = max(0, last_row - first_row), max(0, last - first)
-        if not rows or not columns:
+        """As `forebay.kernels.jpeg_sample.FRAMING` lists them."""
+        top, left, rows, columns = self.shown
+        if rows < 1 or columns < 1:
             return (*self.box, *self.size, 0, 0, 0, 0, 0, 0, 0)
-        down, right = first_row - top, first - left
+        down, right = top - self.window[0], left - self.window[1]
         if self.mirrored:
-            right = width - right - columns
-        kept = (first_row, first, rows, columns)
-        return (*self.box, *self.size, *kept, down, right, int(self.mirrored))
+            right = self.window[3] - right - columns
+        return (*self.box, *self.size, *self.shown, down, right, int(self.mirrored))
 
 
 def framing_of(size: Size, steps: Sequence[Step]) -> Framing | None:
     """The framing that these steps are for an image of this size; None where they are no single
     one: they resample twice, or resample zeros that were added before."""
-    box = (0, 0, *size)
+    box: Rectangle = (0, 0, *size)
     scaled = size
-    window = (0, 0, *size)
+    window = shown = box
     mirrored = resampled = False
     for step in steps:
         match step:
             case Crop():
                 left = window[3] - step.left - step.width if mirrored else step.left
                 window = (window[0] + step.top, window[1] + left, step.height, step.width)
+                # What an earlier crop cut off stays away when a later one is larger.
+                shown = _common(shown, window)
             case Flip():
                 mirrored = not mirrored
             case Scale():
-                if resampled or not _inside(window, scaled):
+                if resampled or shown != window:
                     return None
                 box, resampled = window, True
                 scaled = (step.height, step.width)
-                window = (0, 0, *scaled)
-    return Framing(box, scaled, window, mirrored)
+                window = shown = (0, 0, *scaled)
+    return Framing(box, scaled, window, shown, mirrored)
 
 
-def _inside(window: tuple[int, int, int, int], size: Size) -> bool:
-    top, left, height, width = window
-    return top >= 0 and left >= 0 and top + height <= size[0] and left + width <= size[1]
+def _common(a: Rectangle, b: Rectangle) -> Rectangle:
+    top, left = max(a[0], b[0]), max(a[1], b[1])
+    return top, left, min(a[0] + a[2], b[0] + b[2]) - top, min(a[1] + a[3], b[1] + b[3]) - left

@@ -94,7 +94,7 @@ def pad(field: Field, spec: Pad, chosen: Selection, parts: tuple[Part, ...], slo
     sizes = np.array([part.stop - part.first for part in parts])
     room = -(-sizes * widths * dtype.itemsize // APART) * APART // dtype.itemsize
     begins = np.cumsum(room) - room
-    flat = slot.take(max(1, int(room.sum()) * dtype.itemsize)).view(dtype)
+    flat = slot.take(max(1, int(room.sum())) * dtype.itemsize).view(dtype)
     flat[:] = spec.filler(field.dtype)
     if blocks is not None:
         starts = np.repeat(begins - np.array([p.first for p in parts]) * widths, sizes)

@@ -28,6 +28,7 @@ log = logging.getLogger("forebay")
 REPORT_AFTER_S = 60.0
 JOIN_S = 30.0
 DROP_S = 5.0
+_NOTHING, _END = object(), object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,22 +137,12 @@ class Runner:
             raise StopIteration
         try:
             self.start()
-            while True:
-                flight = self._serving
-                if flight is None:
-                    flight = self._take() if self._threads else self._take_alone()
-                    if flight is None:
-                        self._ended = True
-                        self.close()
-                        raise StopIteration
-                    self._serving = flight
-                if flight.batches:
-                    batch = flight.batches.popleft()
-                    if not flight.batches and not flight.faults:
-                        self._served(flight)
-                    return batch
-                self._judge(flight)
-                self._served(flight)
+            batch = self._take() if self._threads else self._take_alone()
+            if batch is _END:
+                self._ended = True
+                self.close()
+                raise StopIteration
+            return batch
         except StopIteration:
             raise
         except BaseException as e:
@@ -159,12 +150,22 @@ class Runner:
             self.close()
             raise
 
-    def _served(self, flight: Flight) -> None:
-        """Its last batch goes to the consumer now, so there is room for another flight."""
-        self._serving = None
-        with self._lock:
+    def _next_batch(self) -> Any:
+        """The next batch if it is there, else _NOTHING, or _END. Under the run's lock."""
+        flight = self._serving
+        if flight is None:
+            flight = self._serving = self._line.take_head()
+        if flight is None:
+            return _END if self._line.empty else _NOTHING
+        if not flight.batches:
+            raise self._sample_error(flight)
+        batch = flight.batches.popleft()
+        if not flight.batches and not flight.faults:
+            # Its bytes are the consumer's now, so there is room for another flight.
+            self._serving = None
             self._line.delivered(flight)
             self._call_idle()
+        return batch
 
     def close(self) -> None:
         """Ends the threads, then frees everything. Safe to call twice and from any thread."""
@@ -246,7 +247,7 @@ class Runner:
             self._calls.put(None)
         self._called = self._idle
 
-    def _take(self) -> Flight | None:
+    def _take(self) -> Any:
         seen, since = self._finished_tasks, perf_counter()
         while True:
             with self._lock:
@@ -254,18 +255,16 @@ class Runner:
                 if self._stopped:
                     self._ring()
                     if self._ended:
-                        return None
+                        return _END
                     raise LoaderClosed(
                         "this iterator was closed by another thread while this one waited for a "
                         "batch, so the epoch is not complete"
                     )
-                flight = self._line.take_head()
-                if flight is not None:
-                    self._call_idle()
-                if flight is not None or self._line.empty:
+                batch = self._next_batch()
+                if batch is not _NOTHING:
                     # Another consumer may wait too, and one ring stands for several events.
                     self._ring()
-                    return flight
+                    return batch
             self._bell.acquire(timeout=REPORT_AFTER_S)
             if self._finished_tasks != seen:
                 seen, since = self._finished_tasks, perf_counter()
@@ -273,13 +272,13 @@ class Runner:
                 waited, since = perf_counter() - since, perf_counter()
                 log.warning("no task has finished for %.0f s:\n%s", waited, stacks())
 
-    def _take_alone(self) -> Flight | None:
+    def _take_alone(self) -> Any:
         while True:
             with self._lock:
                 self._raise_failure()
-                flight = self._line.take_head()
-                if flight is not None or self._line.empty:
-                    return flight
+                batch = self._next_batch()
+                if batch is not _NOTHING:
+                    return batch
                 task = self._pick()
             if task is not None:
                 self._run(task)
@@ -288,14 +287,14 @@ class Runner:
         if self._failure is not None:
             raise self._failure
 
-    def _judge(self, flight: Flight) -> None:
-        if not flight.faults:
-            return
+    def _sample_error(self, flight: Flight) -> SampleError:
         first = flight.faults[min(flight.faults)]
         shard, record = self._where(first.block, first.row)
-        raise SampleError(
+        error = SampleError(
             first.position, shard, record, first.stage, str(first.cause), len(flight.faults) - 1
-        ) from first.cause
+        )
+        error.__cause__ = first.cause
+        return error
 
     def _loop(self) -> None:
         meter = self._board["threads"]

@@ -271,7 +271,6 @@ except KeyboardInterrupt as e:
     print("in the body:", type(e).__name__)
 print(left())
 iterator = iter(loader)
-next(iterator)
 threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     while True:

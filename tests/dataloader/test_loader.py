@@ -255,7 +255,11 @@ def test_foreign_parquet_is_read_and_counted_as_unchecked(tmp_path):
         ({"device": "cuda"}, ValueError, r"device must be one of \('cpu',\), got 'cuda'"),
         ({"device": None}, ValueError, "device must be one of"),
         ({"decode": fb.Image(T.CenterCrop(2))}, TypeError, "decode must be a dict of field: dec"),
-        ({"decode": {"image": T.CenterCrop(2)}}, TypeError, "must be a forebay.Image, got Center"),
+        (
+            {"decode": {"image": T.CenterCrop(2)}},
+            TypeError,
+            "must be a forebay.Image or forebay.transforms.Pad, got Cent",
+        ),
         ({"decode": {"image": "RGB"}}, TypeError, r"decode\['image'\] must be a forebay.Image"),
         (
             {"decode": {"label": fb.Image(T.CenterCrop(2))}},
