@@ -38,12 +38,12 @@ def report(benchmark, packed, size):
 @pytest.mark.skipif(not zstd_version(), reason="needs the system's libzstd")
 def bench_native(benchmark, frames):
     packed, size, dictionary = frames
-    data = spans(packed)
+    data, begins, sizes = spans(packed)
     lengths = np.full(len(packed), size, np.int64)
     starts = np.arange(len(packed)) * size
     out = np.empty(len(packed) * size, np.uint8)
     ready = ZstdDictionary(dictionary.as_bytes()) if dictionary else None
-    benchmark(lambda: decompress_frames(*data, out, starts, lengths, ready))
+    benchmark(lambda: decompress_frames(data, begins, sizes, out, starts, lengths, ready))
     report(benchmark, packed, size)
 
 

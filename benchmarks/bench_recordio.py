@@ -64,7 +64,7 @@ def bench_bound(benchmark, dataset):
 
     def read():
         dataset._opened.source.read_into(shard.file, [0], [buffer.data])
-        crc32c(buffer)
+        crc32c(buffer.data)
 
     benchmark(read)
     report(benchmark, int(shard.block_rows[0]), size)
