@@ -69,6 +69,17 @@ def machines(results: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def picture(results: Sequence[Mapping[str, Any]]) -> str:
+    """The picture with what its colours mean, once there are results to draw."""
+    if not results:
+        return "Not measured yet."
+    return (
+        f"![rates of all peers]({PICTURE.name})\n\n"
+        "Blue: forebay. Grey: floors, which read nothing and promise nothing. Ochre: other "
+        "loaders, and torch\nby hand. Whiskers: least and greatest run."
+    )
+
+
 def disk(results: Sequence[Mapping[str, Any]]) -> str:
     """Sizes of the formats of each corpus."""
     corpora: dict[str, dict[str, int]] = {}
@@ -114,6 +125,7 @@ def refresh(place: Path) -> None:
     text = PAGE.read_text()
     for name, content in (
         ("machine", machines(results)),
+        ("picture", picture(results)),
         ("tables", measured(results)),
         ("sizes", disk(results)),
         ("environments", environments()),

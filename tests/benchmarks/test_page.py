@@ -100,7 +100,7 @@ def test_fill_refuses_a_page_without_its_markers(text):
 
 def test_the_page_has_every_marker():
     text = PAGE.read_text()
-    for name in ("machine", "tables", "sizes", "environments", "peers"):
+    for name in ("machine", "picture", "tables", "sizes", "environments", "peers"):
         assert fill(text, name, "x") != text
 
 
