@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,26 @@ INDEX_SHARE = 4
 log = logging.getLogger("forebay")
 
 
-def column_share(dataset: ShardDataset) -> float:
-    """Share of blocks' bytes that the dataset's columns take: the largest in a sample of blocks."""
-    found = [
-        dataset.cost(b)[0] / int(dataset.blocks.bytes[b])
-        for b in _sample(dataset)
-        if dataset.blocks.bytes[b]
-    ]
-    return min(1.0, max(found, default=1.0))
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What reading a dataset's columns costs, measured once on a sample of its blocks.
+
+    Args:
+        share: of blocks' bytes that the columns take, the largest met.
+        largest: bytes that one read holds while it works, the most met.
+    """
+
+    share: float
+    largest: int
+
+    @staticmethod
+    def of(dataset: ShardDataset) -> Costs:
+        """Measures them."""
+        blocks = _sample(dataset)
+        costs = [dataset.cost(b) for b in blocks]
+        whole = [int(dataset.blocks.bytes[b]) for b in blocks]
+        shares = [c[0] / size for c, size in zip(costs, whole, strict=True) if size]
+        return Costs(min(1.0, max(shares, default=1.0)), max(map(sum, costs), default=0))
 
 
 def _sample(dataset: ShardDataset) -> list[int]:
@@ -45,17 +58,12 @@ def _sample(dataset: ShardDataset) -> list[int]:
     return [*spread.tolist(), int(dataset.blocks.memory.argmax())]
 
 
-def _largest(dataset: ShardDataset) -> int:
-    """The most bytes that one read holds while it works."""
-    return max((sum(dataset.cost(b)) for b in _sample(dataset)), default=0)
-
-
-def list_bytes(dataset: ShardDataset, decoded: Mapping[str, Any]) -> int:
+def list_bytes(dataset: ShardDataset, costs: Costs, decoded: Mapping[str, Any]) -> int:
     """Estimated bytes of one sample's fields of differing size, for the slot's charge."""
     varying = [f for f in dataset.schema if f.kind != "fixed" and f.name not in decoded]
     if not varying or not len(dataset):
         return 0
-    mean = int(dataset.blocks.memory.sum() * column_share(dataset)) // len(dataset)
+    mean = int(dataset.blocks.memory.sum() * costs.share) // len(dataset)
     return mean + 100 * len(varying)
 
 
@@ -64,15 +72,19 @@ def index_bytes(dataset: ShardDataset, memory: int) -> int:
     return dataset.overhead(memory // INDEX_SHARE)
 
 
-def least_memory(dataset: ShardDataset, resident: int, batch_bytes: int) -> int:
+def least_memory(dataset: ShardDataset, costs: Costs, resident: int, batch_bytes: int) -> int:
     """The least budget for so many bytes of resident blocks: with a read, two batches, indexes."""
-    need = resident + _largest(dataset) + 2 * batch_bytes
+    need = resident + costs.largest + 2 * batch_bytes
     every_index = dataset.overhead(1 << 62)
     return min(need + every_index, -(-need * INDEX_SHARE // (INDEX_SHARE - 1)))
 
 
 def check_memory(
-    config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, batch_bytes: int
+    config: LoaderConfig,
+    plan: PlanSettings,
+    dataset: ShardDataset,
+    costs: Costs,
+    batch_bytes: int,
 ) -> None:
     """Refuses a budget that cannot hold the order's blocks, a read, two batches and the indexes.
 
@@ -81,13 +93,13 @@ def check_memory(
     """
     if not len(dataset.blocks):
         return
-    blocks = (dataset.blocks.memory * column_share(dataset)).astype("int64")
+    blocks = (dataset.blocks.memory * costs.share).astype("int64")
     window = 0 if plan.by_record else resident_bytes(plan, blocks, epoch=0, batch=config.batch_size)
-    least = least_memory(dataset, window, batch_bytes)
+    least = least_memory(dataset, costs, window, batch_bytes)
     if config.memory < least:
         raise ValueError(
             f"memory={config.memory} bytes is too little for order {config.order!r}: it needs "
-            f"{window} for resident blocks, {_largest(dataset)} to read one more, "
+            f"{window} for resident blocks, {costs.largest} to read one more, "
             f"{2 * batch_bytes} for two batches, and room for indexes; give memory={least} or "
             "more, or a smaller batch_size or window_bytes"
         )
@@ -95,7 +107,11 @@ def check_memory(
 
 
 def together(
-    config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, batch_bytes: int
+    config: LoaderConfig,
+    plan: PlanSettings,
+    dataset: ShardDataset,
+    costs: Costs,
+    batch_bytes: int,
 ) -> int:
     """How many batches travel in one ticket: as many as are small, where memory has room.
 
@@ -106,9 +122,9 @@ def together(
     count = min(by_rows, by_bytes)
     if plan.by_record or count < 2:
         return 1
-    blocks = (dataset.blocks.memory * column_share(dataset)).astype("int64")
+    blocks = (dataset.blocks.memory * costs.share).astype("int64")
     held = resident_bytes(plan, blocks, epoch=0, batch=config.batch_size * count)
-    fits = config.memory >= least_memory(dataset, held, batch_bytes * count)
+    fits = config.memory >= least_memory(dataset, costs, held, batch_bytes * count)
     return count if fits else 1
 
 

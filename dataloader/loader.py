@@ -30,8 +30,8 @@ from forebay.dataloader.flow.line import Line, LineSettings
 from forebay.dataloader.flow.runner import Runner, Stages
 from forebay.dataloader.flow.ticket import Cutting
 from forebay.dataloader.least_memory import (
+    Costs,
     check_memory,
-    column_share,
     index_bytes,
     least_memory,
     list_bytes,
@@ -112,22 +112,23 @@ class DataLoader:
         self._board = Board()
         self._budget = Budget(self.config.memory)
         self._progress = Progress(self._board, self._budget, self.config.threads)
+        costs = Costs.of(dataset)
         self._batch = BatchStage(
             dataset.schema,
             self._images,
             self._pads,
             as_dict=dataset.columns is None,
-            list_bytes=list_bytes(dataset, self._images),
+            list_bytes=list_bytes(dataset, costs, self._images),
         )
         # A batch is never larger than the dataset.
         batch_bytes = self._batch.declare().nbytes(min(self.config.batch_size, len(dataset)))
-        self._plan = self._settings(batch_bytes)
+        self._plan = self._settings(costs, batch_bytes)
         self._epoch = 0
         self._info: BatchInfo | None = None
-        check_memory(self.config, self._plan, dataset, batch_bytes)
+        check_memory(self.config, self._plan, dataset, costs, batch_bytes)
         # What is decoded takes so long that a batch of it is enough for a ticket.
         self._together = (
-            1 if self._images else together(self.config, self._plan, dataset, batch_bytes)
+            1 if self._images else together(self.config, self._plan, dataset, costs, batch_bytes)
         )
         self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
@@ -167,9 +168,9 @@ class DataLoader:
     def __repr__(self) -> str:
         return f"DataLoader({self.dataset!r}, {self.config!r})"
 
-    def _settings(self, batch_bytes: int) -> PlanSettings:
+    def _settings(self, costs: Costs, batch_bytes: int) -> PlanSettings:
         config, blocks = self.config, self.dataset.blocks
-        held = int(blocks.memory.sum() * column_share(self.dataset))
+        held = int(blocks.memory.sum() * costs.share)
         return PlanSettings(
             first_row=blocks.first_row,
             order=config.order,
@@ -179,7 +180,7 @@ class DataLoader:
             by_record=(
                 config.order == "full"
                 and self.dataset.record_readable
-                and config.memory < least_memory(self.dataset, held, batch_bytes)
+                and config.memory < least_memory(self.dataset, costs, held, batch_bytes)
             ),
         )
 

@@ -43,7 +43,9 @@ class NativeDecoder:
         found = headers(encoded.values, encoded.starts, encoded.lengths)
         framings = np.zeros((len(places), FRAMING), np.int32)
         native = np.zeros(len(places), bool)
-        shapes = zip(*(found[n].tolist() for n in ("status", "height", "width", "orientation")))  # noqa: B905 - of one array
+        shapes = zip(
+            *(found[n].tolist() for n in ("status", "height", "width", "orientation")), strict=True
+        )
         for i, (status, height, width, orientation) in enumerate(shapes):
             if status:
                 continue
