@@ -193,6 +193,24 @@ def copy_runs(
         ValueError: the sizes differ.
     """
 
+def split_records(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    prefix: int,
+    sizes_at: int,
+    fields: int,
+    spans: NDArray[np.int64],
+) -> int:
+    """Finds the values in K records; see `forebay.kernels.runs.split_records`.
+
+    `spans` is (2 * fields * K,). Returns K, or the first record that is not as it must be.
+
+    Raises:
+        IndexError: a record does not lie inside `data`.
+        ValueError: the sizes differ, or the fields' sizes lie outside the prefix.
+    """
+
 class ZstdDictionary:
     """A zstd dictionary made ready once, to be read by any number of threads.
 

@@ -11,7 +11,7 @@ from forebay.kernels import _native
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["copy_runs", "take_runs"]
+__all__ = ["copy_runs", "split_records", "take_runs"]
 
 
 def take_runs(
@@ -63,3 +63,39 @@ def copy_runs(
     offsets = (np.ascontiguousarray(a, np.int64) for a in (starts, out_starts, lengths))
     first, to, size = offsets
     _native.copy_runs(np.ascontiguousarray(data), first, out, to, size)
+
+
+def split_records(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    prefix: int,
+    fields: int,
+) -> NDArray[np.int64] | None:
+    """Where the values of records lie whose sizes stand in the records themselves.
+
+    A record is `prefix` bytes, the last 4 * `fields` of which are the values' sizes as u32, and the
+    values end to end behind them.
+
+    Args:
+        data: (n,) uint8, contiguous.
+        starts: (K,) int64 of the records, contiguous.
+        lengths: (K,) int64, likewise.
+
+    Returns:
+        (fields, 2, K): of each field the starts of its values in `data`, and their sizes in bytes.
+        None where a record is shorter than its prefix, or its sizes do not add up to its length.
+
+    Raises:
+        IndexError: a record does not lie inside `data`; names the first.
+        ValueError: the sizes differ, or `prefix` has no room for so many fields.
+    """
+    count = len(starts)
+    spans = np.empty((fields, 2, count), np.int64)
+    sizes_at = prefix - 4 * fields
+    if sizes_at < 0:
+        raise ValueError(f"a prefix of {prefix} bytes has no room for the sizes of {fields} fields")
+    whole = _native.split_records(
+        data, starts, lengths, prefix, sizes_at, fields, spans.reshape(-1)
+    )
+    return spans if whole == count else None

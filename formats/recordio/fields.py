@@ -19,6 +19,7 @@ from forebay.formats.recordio.layout import (
     var_column,
 )
 from forebay.kernels.align import aligned_empty
+from forebay.kernels.runs import split_records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,6 +107,10 @@ class FieldsLayout:
     def _values(self, records: Spans) -> tuple[list[Offsets], list[Offsets]]:
         """Where each variable field's values lie, once every record is known to be whole."""
         data, starts, lengths = records.data, records.starts, records.lengths
+        found = split_records(data, starts, lengths, self._prefix, len(self._var))
+        if found is not None:
+            return list(found[:, 0]), list(found[:, 1])
+        # Some record is wrong: which ones, and how.
         refuse(
             lengths < self._prefix,
             lambda row: (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forebay.kernels.runs import copy_runs, take_runs
+from forebay.kernels.runs import copy_runs, split_records, take_runs
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 8, 12, 16, 80, 5000])
@@ -63,3 +63,40 @@ def test_copy_runs_of_any_length():
     copy_runs(data, starts, out, places, lengths)
     for a, b, n in zip(starts, places, lengths, strict=True):
         assert (out[b : b + n] == data[a : a + n]).all()
+
+
+def record(fixed, *values):
+    sizes = np.array([len(v) for v in values], "<u4").tobytes()
+    return fixed + sizes + b"".join(values)
+
+
+def laid(records):
+    lengths = np.array([len(r) for r in records], np.int64)
+    return np.frombuffer(b"".join(records), np.uint8), np.cumsum(lengths) - lengths, lengths
+
+
+@pytest.mark.parametrize("fields", [0, 1, 3])
+def test_values_are_found_in_their_records(fields):
+    rng = np.random.default_rng(fields)
+    values = [[rng.bytes(int(rng.integers(0, 9))) for _ in range(fields)] for _ in range(50)]
+    data, starts, lengths = laid([record(b"12345", *v) for v in values])
+    found = split_records(data, starts, lengths, 5 + 4 * fields, fields)
+    assert found is not None
+    assert found.shape == (fields, 2, 50)
+    for f in range(fields):
+        for i, row in enumerate(values):
+            a, n = found[f, :, i]
+            assert data[a : a + n].tobytes() == row[f]
+
+
+def test_records_that_do_not_add_up():
+    good, torn = record(b"", b"abc", b"d"), record(b"", b"abc", b"d")[:-1]
+    for wrong in (torn, good + b"x", b"1234567", b"", b"\xff" * 12):
+        data, starts, lengths = laid([good, wrong, good])
+        assert split_records(data, starts, lengths, 8, 2) is None
+    with pytest.raises(IndexError, match="run 1"):
+        split_records(data, np.array([0, 1]), np.array([0, 1 << 40]), 8, 2)
+    with pytest.raises(ValueError, match="no room"):
+        split_records(data, starts, lengths, 7, 2)
+    with pytest.raises(ValueError, match="one size"):
+        split_records(data, starts, lengths[:1], 8, 2)

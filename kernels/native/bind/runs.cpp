@@ -60,11 +60,37 @@ void copy(const Bytes& data, const Offsets& starts, const Array<std::uint8_t>& o
     outside("copy_runs", "out", to, out_starts.data()[to], lengths.data()[to], out.size());
 }
 
+std::size_t split(const Bytes& data, const Offsets& starts, const Offsets& lengths,
+                  std::size_t prefix, std::size_t sizes_at, std::size_t fields,
+                  const Array<std::int64_t>& spans) {
+  const std::size_t count = starts.size();
+  constexpr std::size_t kMost = std::size_t{1} << 32;
+  if (lengths.size() != count || prefix > kMost || sizes_at > prefix ||
+      fields > (prefix - sizes_at) / 4 || spans.size() != 2 * fields * count)
+    throw nb::value_error(
+        "split_records: starts and lengths must have one size, spans 2 * fields times it, and the "
+        "sizes of all fields lie inside the prefix");
+  std::size_t bad, found = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    bad = run_outside(data.size(), starts.data(), lengths.data(), 0, count);
+    if (bad == count)
+      found = split_records(data.data(), starts.data(), lengths.data(), count, prefix, sizes_at,
+                            fields, spans.data());
+  }
+  if (bad != count)
+    outside("split_records", "data", bad, starts.data()[bad], lengths.data()[bad], data.size());
+  return found;
+}
+
 }  // namespace
 
 void register_runs(nb::module_& module) {
   module.def("take_runs", &take, nb::arg("data").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("width"), nb::arg("out").noconvert());
+  module.def("split_records", &split, nb::arg("data").noconvert(), nb::arg("starts").noconvert(),
+             nb::arg("lengths").noconvert(), nb::arg("prefix"), nb::arg("sizes_at"),
+             nb::arg("fields"), nb::arg("spans").noconvert());
   module.def("copy_runs", &copy, nb::arg("data").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("out").noconvert(), nb::arg("out_starts").noconvert(),
              nb::arg("lengths").noconvert());

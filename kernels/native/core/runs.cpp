@@ -45,4 +45,23 @@ void copy_runs(const std::uint8_t* data, const std::int64_t* starts, std::uint8_
     std::memcpy(out + out_starts[i], data + starts[i], static_cast<std::size_t>(lengths[i]));
 }
 
+std::size_t split_records(const std::uint8_t* data, const std::int64_t* starts,
+                          const std::int64_t* lengths, std::size_t count, std::size_t prefix,
+                          std::size_t sizes_at, std::size_t fields, std::int64_t* spans) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (lengths[i] < static_cast<std::int64_t>(prefix)) return i;
+    const std::uint8_t* const sizes = data + starts[i] + sizes_at;
+    std::int64_t at = starts[i] + static_cast<std::int64_t>(prefix);
+    for (std::size_t f = 0; f < fields; ++f) {
+      std::uint32_t size;
+      std::memcpy(&size, sizes + 4 * f, sizeof size);
+      spans[2 * f * count + i] = at;
+      spans[(2 * f + 1) * count + i] = size;
+      at += size;
+    }
+    if (at != starts[i] + lengths[i]) return i;
+  }
+  return count;
+}
+
 }  // namespace forebay

@@ -22,4 +22,13 @@ void copy_runs(const std::uint8_t* data, const std::int64_t* starts, std::uint8_
                const std::int64_t* out_starts, const std::int64_t* lengths,
                std::size_t count) noexcept;
 
+// Records whose variable fields' sizes stand in them: record i is `lengths[i]` bytes from `starts[i]`
+// on, has `fields` u32 sizes from byte `sizes_at` on, and the values end to end from `prefix` on,
+// which is at least sizes_at + 4 * fields. Writes field f's starts to spans[2f * count + i] and its
+// sizes to spans[(2f + 1) * count + i], and stops at the first record that is shorter than `prefix`
+// or longer or shorter than its sizes say: returns it, or `count`. No record may lie outside `data`.
+std::size_t split_records(const std::uint8_t* data, const std::int64_t* starts,
+                          const std::int64_t* lengths, std::size_t count, std::size_t prefix,
+                          std::size_t sizes_at, std::size_t fields, std::int64_t* spans) noexcept;
+
 }  // namespace forebay
