@@ -71,9 +71,7 @@ def note(benchmark, images):
 
 def bench_headers(benchmark, photos):
     values = photos[0]["plain"]
-    lengths = np.array([len(v) for v in values], np.int64)
-    starts = np.cumsum(lengths) - lengths
-    benchmark(jpeg_header.headers, np.frombuffer(b"".join(values), np.uint8), starts, lengths)
+    benchmark(jpeg_header.headers, values)
     note(benchmark, len(values))
 
 

@@ -47,18 +47,13 @@ def jpeg_transcode(
         BufferError, ValueError: `buffer` is not C-contiguous; which of the two is its exporter's.
     """
 
-def jpeg_headers(
-    values: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    out: NDArray[np.int32],
-) -> None:
+def jpeg_headers(data: list[Buffer], out: NDArray[np.int32]) -> None:
     """Writes what the headers of N JPEGs say to `out` (N, 10), the caller's; the columns are
     those of `forebay.kernels.jpeg_header.FIELDS`.
 
     Raises:
-        IndexError: a value does not lie inside `values`; names it, and `out` is untouched.
         ValueError: the sizes differ.
+        TypeError: something of `data` is not a buffer.
     """
 
 def jpeg_header_sentence(status: int) -> str:

@@ -9,7 +9,10 @@ import numpy as np
 from forebay.kernels import _native
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+    from typing_extensions import Buffer
 
 __all__ = ["CODINGS", "FIELDS", "headers", "sentence"]
 
@@ -31,27 +34,22 @@ _NAMES = (
 FIELDS = np.dtype([(name, np.int32) for name in _NAMES])
 
 
-def headers(
-    values: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.void]:
-    """Parses the headers of N encoded images that lie in one buffer.
+def headers(data: Sequence[Buffer]) -> NDArray[np.void]:
+    """Parses the headers of N encoded images.
 
     Args:
-        values: (bytes,) uint8, contiguous. Any bytes are allowed.
-        starts: (N,) int64, contiguous: the offset of each image's first byte.
-        lengths: (N,) int64, contiguous: the size of each image in bytes.
+        data: N buffers of contiguous bytes. Any bytes are allowed.
 
     Returns:
         A new (N,) structured array of `FIELDS`, the caller's. Where `status` is not 0 the other
         fields are 0.
 
     Raises:
-        IndexError: an image does not lie inside `values`; the message names the first such.
-        ValueError: `starts` and `lengths` differ in size.
-        TypeError: an array of another dtype, not 1-D or not contiguous.
+        TypeError: something that is not a buffer.
+        BufferError, ValueError: one that is not contiguous; which of the two is its exporter's.
     """
-    out = np.empty((len(starts), len(_NAMES)), np.int32)
-    _native.jpeg_headers(values, starts, lengths, out)
+    out = np.empty((len(data), len(_NAMES)), np.int32)
+    _native.jpeg_headers(list(data), out)
     return out.view(FIELDS).reshape(-1)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forebay.dataloader.decode.columns import collect, gather, is_dense
 from forebay.dataloader.decode.draws import field_key, uniforms
 from forebay.dataloader.decode.image.choice import image_decoder
-from forebay.dataloader.decode.image.decoder import Encoded, ImageDecoder
+from forebay.dataloader.decode.image.decoder import ImageDecoder
 from forebay.dataloader.decode.pad import Pad, pad
 from forebay.dataloader.decode.selection import Bad, Selection, select
 from forebay.dataloader.decode.spec import Image
@@ -109,18 +109,28 @@ class DecodeStage:
             self._budget.charge("slots", more)
 
     def _decode(self, field: Field, chosen: Selection, ticket: Ticket, slot: Slot) -> Bad:
-        spec, decoder = self._images[field.name], self._decoders[field.name]
+        spec = self._images[field.name]
+        images, places, bad = _encoded(field, chosen)
         key = field_key(self._seed, ticket.epoch, field.name)
+        draws = uniforms(key, ticket.positions[places], spec.draws).tolist()
         out = slot.arrays[field.name]
-        bad: Bad = {}
-        for column, rows, places in chosen.runs(field.name):
-            if not isinstance(column, VarColumn):
-                raise TypeError(f"field {field.name!r} holds no bytes: {type(column).__name__}")
-            if column.valid is not None and not (valid := column.valid[rows]).all():
-                error = DecodeError(f"field {field.name!r} is null, so there is no image")
-                bad |= {int(place): error for place in places[~valid]}
-                rows, places = rows[valid], places[valid]
-            draws = uniforms(key, ticket.positions[places], spec.draws).tolist()
-            images = Encoded(column.values, column.starts[rows], column.lengths[rows])
-            bad |= decoder.decode(images, draws, out, places)
-        return bad
+        return bad | self._decoders[field.name].decode(images, draws, out, places)
+
+
+def _encoded(field: Field, chosen: Selection) -> tuple[list[memoryview], Int, Bad]:
+    """The field's values, where they go, and the places that have none."""
+    images: list[memoryview] = []
+    filled: list[Int] = []
+    bad: Bad = {}
+    for column, rows, places in chosen.runs(field.name):
+        if not isinstance(column, VarColumn):
+            raise TypeError(f"field {field.name!r} holds no bytes: {type(column).__name__}")
+        if column.valid is not None and not (valid := column.valid[rows]).all():
+            error = DecodeError(f"field {field.name!r} is null, so there is no image")
+            bad |= dict.fromkeys(places[~valid].tolist(), error)
+            rows, places = rows[valid], places[valid]
+        starts, stops = column.starts[rows], column.starts[rows] + column.lengths[rows]
+        values = column.values.data
+        images += [values[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+        filled.append(places)
+    return images, np.concatenate(filled or [np.empty(0, np.int64)]), bad

@@ -15,7 +15,7 @@ from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.dataloader.flow.scratch import Scratch
 from forebay.kernels.jpeg_header import headers
-from forebay.kernels.jpeg_sample import FRAMING, JpegSampler
+from forebay.kernels.jpeg_sample import JpegSampler
 
 PIXEL_BYTES = 8
 """Bytes a pixel of the image while it decodes, at most: its coefficients, 2 bytes of each of three
@@ -35,14 +35,27 @@ class NativeDecoder:
 
     def decode(
         self,
-        encoded: Encoded,
+        images: Encoded,
         u: Sequence[Sequence[float]],
         out: NDArray[Any],
         places: NDArray[np.int64],
     ) -> Bad:
-        found = headers(encoded.values, encoded.starts, encoded.lengths)
-        framings = np.zeros((len(places), FRAMING), np.int32)
-        native = np.zeros(len(places), bool)
+        found = headers(images)
+        chosen, framings = self._framings(found, u)
+        bad, others = self._make(images, found, framings, chosen, out, places)
+        if len(chosen) < len(images):
+            others += sorted(set(range(len(images))).difference(chosen))
+        if others:
+            again = ([images[i] for i in others], [u[i] for i in others], out, places[others])
+            bad |= self._pillow.decode(*again)
+        return bad
+
+    def _framings(
+        self, found: NDArray[np.void], u: Sequence[Sequence[float]]
+    ) -> tuple[list[int], list[tuple[int, ...]]]:
+        """The images that the kernels shall make, and what of each."""
+        chosen: list[int] = []
+        framings: list[tuple[int, ...]] = []
         shapes = zip(
             *(found[n].tolist() for n in ("status", "height", "width", "orientation")), strict=True
         )
@@ -52,42 +65,34 @@ class NativeDecoder:
             size = (width, height) if orientation >= 5 else (height, width)
             framing = framing_of(size, self._spec.steps(size, u[i]))
             if framing is not None:
-                framings[i] = framing.numbers()
-                native[i] = True
-        chosen = np.flatnonzero(native)
-        bad, rest = self._make(encoded, found, framings, chosen, out, places)
-        others = np.r_[np.flatnonzero(~native), np.array(rest, np.int64)]
-        if len(others):
-            again = [u[i] for i in others.tolist()]
-            bad |= self._pillow.decode(encoded.take(others), again, out, places[others])
-        return bad
+                chosen.append(i)
+                framings.append(framing.numbers())
+        return chosen, framings
 
     def _make(
         self,
-        encoded: Encoded,
+        images: Encoded,
         found: NDArray[np.void],
-        framings: NDArray[np.int32],
-        chosen: NDArray[np.int64],
+        framings: list[tuple[int, ...]],
+        chosen: list[int],
         out: NDArray[Any],
         places: NDArray[np.int64],
     ) -> tuple[Bad, list[int]]:
         """What is damaged, and which images Pillow shall try."""
         bad: Bad = {}
-        rest: list[int] = []
-        if not len(chosen):
-            return bad, rest
-        data = [encoded.view(i).data for i in chosen.tolist()]
-        pixels = found["height"][chosen].astype(np.int64) * found["width"][chosen]
-        need = PIXEL_BYTES * int(pixels.max()) + int(encoded.lengths[chosen].max())
-        with self._scratch.lent(need):
-            lost = self._sampler.make(data, framings[chosen], places[chosen], out)
+        others: list[int] = []
+        if not chosen:
+            return bad, others
+        data = [images[i] for i in chosen]
+        pixels = int((found["height"].astype(np.int64) * found["width"]).max())
+        with self._scratch.lent(PIXEL_BYTES * pixels + max(map(len, data))):
+            lost = self._sampler.make(data, np.array(framings, np.int32), places[chosen], out)
         for sample in lost:
-            index = int(chosen[sample.number])
+            index = chosen[sample.number]
             if sample.kind == "other":
-                rest.append(index)
+                others.append(index)
             else:
-                size = int(encoded.lengths[index])
                 bad[int(places[index])] = DecodeError(
-                    f"image of {size} bytes does not decode: {sample.message}"
+                    f"image of {len(images[index])} bytes does not decode: {sample.message}"
                 )
-        return bad, rest
+        return bad, others

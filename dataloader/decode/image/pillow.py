@@ -61,7 +61,7 @@ class PillowDecoder:
 
     def decode(
         self,
-        encoded: Encoded,
+        images: Encoded,
         u: Sequence[Sequence[float]],
         out: NDArray[Any],
         places: NDArray[np.int64],
@@ -69,21 +69,21 @@ class PillowDecoder:
         bad: Bad = {}
         for i, place in enumerate(places.tolist()):
             try:
-                self._one(encoded.view(i), u[i], out[place])
+                self._one(images[i], u[i], out[place])
             except DecodeError as e:
                 bad[place] = e
         return bad
 
-    def _one(self, data: NDArray[np.uint8], u: Sequence[float], out: NDArray[Any]) -> None:
+    def _one(self, data: memoryview, u: Sequence[float], out: NDArray[Any]) -> None:
         try:
             # The header is read, no pixel yet.
             with (
-                PIL.Image.open(io.BytesIO(data.data), formats=FORMATS) as image,
-                self._scratch.lent(PIXEL_BYTES * image.width * image.height + data.size),
+                PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image,
+                self._scratch.lent(PIXEL_BYTES * image.width * image.height + len(data)),
             ):
                 pixels = self._pixels(image, u)
         except BROKEN as e:
-            raise DecodeError(f"image of {data.size} bytes does not decode: {e}") from e
+            raise DecodeError(f"image of {len(data)} bytes does not decode: {e}") from e
         self._store(pixels, out)
 
     def _pixels(self, image: PIL.Image.Image, u: Sequence[float]) -> NDArray[np.uint8]:

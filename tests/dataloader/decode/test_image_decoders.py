@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import forebay as fb
 from forebay.dataloader.decode.draws import field_key, uniforms
 from forebay.dataloader.decode.image import choice
-from forebay.dataloader.decode.image.decoder import Encoded
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.dataloader.flow.scratch import Scratch
@@ -53,7 +52,7 @@ def backend(request, monkeypatch):
 def decode(data, spec, u=()):
     out = np.zeros((3, *spec.shape), spec.stored)
     values = np.frombuffer(b"before" + data + b"after", np.uint8)
-    one = Encoded(values, np.array([6]), np.array([len(data)]))
+    one = [values[6 : 6 + len(data)].data]
     decoder = choice.image_decoder(spec, Scratch(Budget(10**9), "decode"))
     bad = decoder.decode(one, [list(u)], out, np.array([1]))
     if bad:
