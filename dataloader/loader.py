@@ -23,6 +23,7 @@ from forebay.dataloader.config import (
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.stage import DecodeStage
 from forebay.dataloader.device.cpu import CpuDevice
+from forebay.dataloader.device.pool import SlotPool
 from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.info import BatchInfo
@@ -111,6 +112,7 @@ class DataLoader:
         self._policy = Fixed(self.config.batch_size, self.config.drop_last)
         self._board = Board()
         self._budget = Budget(self.config.memory)
+        self._pool = SlotPool(self._budget)
         self._progress = Progress(self._board, self._budget, self.config.threads)
         costs = Costs.of(dataset)
         self._batch = BatchStage(
@@ -192,7 +194,7 @@ class DataLoader:
             fetch=FetchStage(self.dataset, self._board),
             decode=DecodeStage(self.dataset.schema, self._images, self._pads, config.seed, lease),
             batch=self._batch,
-            device=CpuDevice(lease),
+            device=CpuDevice(self._pool),
         )
         cutting = Cutting(
             config.threads,

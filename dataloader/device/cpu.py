@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.dataloader.device.pool import SlotPool, typed
-from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.slot import Slot, SlotSpec
 
 
 class CpuDevice:
-    """Owns the memory of slots in ordinary RAM. See `flow.stage.Device`."""
+    """Builds slots in ordinary RAM. See `flow.stage.Device`.
 
-    def __init__(self, budget: Budget) -> None:
-        self._pool = SlotPool(budget)
+    Args:
+        pool: of the loader, which keeps its memory from one run to the next.
+    """
+
+    def __init__(self, pool: SlotPool) -> None:
+        self._pool = pool
 
     def open(self) -> None:
         pass
@@ -32,4 +35,4 @@ class CpuDevice:
         return sealed
 
     def close(self) -> None:
-        self._pool.close()
+        pass

@@ -76,6 +76,19 @@ class Budget:
                 )
             self._held[account] -= nbytes
 
+    def hold(self, account: Account, nbytes: int) -> None:
+        """Says how much the account holds in all, whether or not it fits."""
+        with self._lock:
+            self._add(account, nbytes - self._held[account])
+
+    def try_hold(self, account: Account, nbytes: int) -> bool:
+        """Says how much the account holds in all, if it fits."""
+        with self._lock:
+            if self._whole.held + nbytes - self._held[account] > self.limit:
+                return False
+            self._add(account, nbytes - self._held[account])
+            return True
+
     def move(self, source: Account, target: Account, nbytes: int) -> None:
         """Charges bytes of one account to another; the sum stays."""
         with self._lock:

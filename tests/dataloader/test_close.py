@@ -83,7 +83,9 @@ def resident():
 
 
 def held(loader_):
-    return sum(v for k, v in loader_.stats().budget_by_account.items() if k != "indexes")
+    """Bytes that a run left behind: not indexes, nor memory of slots, which the loader keeps."""
+    kept = ("indexes", "pool")
+    return sum(v for k, v in loader_.stats().budget_by_account.items() if k not in kept)
 
 
 class State:
@@ -358,6 +360,7 @@ class Interrupt:
         return self
 
 def held():
+    loader._pool.trim(1 << 40)  # else it stays for the next run
     return {k: v for k, v in loader.stats().budget_by_account.items() if v and k != "indexes"}
 
 def run(interrupt):

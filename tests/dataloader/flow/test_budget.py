@@ -59,7 +59,8 @@ def test_move_keeps_the_sum():
 @given(
     limit=st.integers(1, 500),
     steps=st.lists(
-        st.tuples(st.sampled_from(["try", "charge", "release"]), st.sampled_from(ROOMS),
+        st.tuples(st.sampled_from(["try", "charge", "release", "hold", "try hold"]),
+                  st.sampled_from(ROOMS),
                   st.integers(0, 200)),
         max_size=40,
     ),
@@ -76,6 +77,14 @@ def test_any_run_of_charges_is_counted_as_on_paper(limit, steps):
             budget.charge(room, n)
             held[room] += n
             over = max(over, total + n - limit)
+        elif what == "hold":
+            budget.hold(room, n)
+            over = max(over, total - held[room] + n - limit)
+            held[room] = n
+        elif what == "try hold":
+            fits = total - held[room] + n <= limit
+            assert budget.try_hold(room, n) == fits
+            held[room] = n if fits else held[room]
         else:
             assert budget.try_charge(room, n) == (total + n <= limit)
             held[room] += n if total + n <= limit else 0
