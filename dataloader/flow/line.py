@@ -249,10 +249,12 @@ class Line:
         """Charges for the slot and each load of the flight; False when the budget has no room."""
         if flight.slot is None:
             nbytes = self._spec.nbytes(len(flight.ticket))
+            # Before its charge, or idle memory that is used again would count twice. Where there is
+            # no room it becomes idle again.
+            slot = self._device.allocate(self._spec, len(flight.ticket))
             if not self._charge(flight, slot=nbytes):
                 return False
-            flight.charged = nbytes
-            flight.slot = self._device.allocate(self._spec, len(flight.ticket))
+            flight.charged, flight.slot = nbytes, slot
         while flight.unentered:
             pending = flight.unentered[0]
             if not self._need_all(flight, pending):
