@@ -90,6 +90,17 @@ template <bool Keep>
   unsigned k = 0;
   do {
     if (bits.count < 32) bits.refill();
+    const HuffmanTable::Pair pair = table.look_up_pair(bits.window);
+    const unsigned first = k + pair.first(), last = first + pair.second();
+    // Of codes taken together none but the last may complete the block: those after it are not its.
+    if (!pair.none() && last < 63) [[likely]] {
+      block[kPlace[first]] = pair.first_value();
+      block[kPlace[last]] = pair.second_value();
+      k = last;
+      bits.take(pair.total());
+      if (pair.ends()) return nullptr;
+      continue;
+    }
     const Ac got = take_one<true>(bits, table, k, block);
     if (got != Ac::more) return got == Ac::done ? nullptr : kBadCode;
   } while (k < 63);
@@ -103,7 +114,6 @@ template <bool Keep>
   do {
     if (bits.count < 32) bits.refill();
     const HuffmanTable::Skip skip = table.look_up_skip(bits.window);
-    // Of codes taken together none but the last may complete the block: those after it are not its.
     if (skip.total() != 0 && k + skip.advance() < 63) [[likely]] {
       k += skip.advance();
       bits.take(skip.total());

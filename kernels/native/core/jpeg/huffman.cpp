@@ -59,6 +59,27 @@ std::uint16_t HuffmanTable::skip_of(std::uint32_t bits) const noexcept {
   return static_cast<std::uint16_t>(total | advance << 6);
 }
 
+std::uint64_t HuffmanTable::pair_of(std::uint32_t bits) const noexcept {
+  constexpr std::uint32_t kMask = (1u << kBits) - 1, kEnds = 64, kNone = 128;
+  const auto value = [](Entry e) { return std::uint64_t{static_cast<std::uint16_t>(e.value())}; };
+  const Entry one{entries_[bits]};
+  if (one.kind() != kDirect) return kNone;
+  unsigned total = one.total(), second = 0;
+  std::uint64_t values = value(one) << 32 | value(one) << 48;
+  const Entry two{entries_[bits << total & kMask]};
+  if (two.kind() == kDirect && total + two.total() <= kBits) {
+    values = value(one) << 32 | value(two) << 48;
+    second = two.advance();
+    total += two.total();
+  }
+  const Entry next{entries_[bits << total & kMask]};
+  const bool ends = next.kind() == kEmpty && next.advance() == kBlockEnd &&
+                    total + next.total() <= kBits;
+  if (ends) total += next.total();
+  return total | (ends ? kEnds : 0u) | std::uint64_t{one.advance()} << 8 |
+         std::uint64_t{second} << 16 | values;
+}
+
 bool HuffmanTable::build(const std::uint8_t counts[17], const std::uint8_t values[256],
                          HuffmanKind kind) noexcept {
   if (built_ && kind == kind_ && std::memcmp(counts + 1, counts_ + 1, 16) == 0 &&
@@ -84,7 +105,10 @@ bool HuffmanTable::build(const std::uint8_t counts[17], const std::uint8_t value
     limit_[length] = code << (16 - length);
   }
   if (kind == HuffmanKind::ac)
-    for (std::uint32_t bits = 0; bits < 1u << kBits; ++bits) skips_[bits] = skip_of(bits);
+    for (std::uint32_t bits = 0; bits < 1u << kBits; ++bits) {
+      skips_[bits] = skip_of(bits);
+      pairs_[bits] = pair_of(bits);
+    }
   built_ = true;
   return true;
 }

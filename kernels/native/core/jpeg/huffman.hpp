@@ -53,6 +53,23 @@ class HuffmanTable {
   };
   Skip look_up_skip(std::uint64_t window) const noexcept { return {skips_[window >> (64 - kBits)]}; }
 
+  // One or two AC codes with their coefficients, where the next kBits bits hold them whole, and the
+  // end of the block where it comes next. From the lowest bit: 6 of total(), 1 of ends(), 1 of
+  // none(), 8 of first(), 8 of second(), 8 unused, 16 of each value.
+  struct Pair {
+    std::uint64_t packed;
+
+    unsigned total() const noexcept { return static_cast<unsigned>(packed) & 63u; }
+    bool ends() const noexcept { return (packed & 64u) != 0; }  // the last code ends the block
+    bool none() const noexcept { return (packed & 128u) != 0; }  // not even one: see Entry
+    unsigned first() const noexcept { return static_cast<unsigned>(packed >> 8) & 0xFFu; }
+    // 0 where there is one coefficient; both values are then its.
+    unsigned second() const noexcept { return static_cast<unsigned>(packed >> 16) & 0xFFu; }
+    std::int16_t first_value() const noexcept { return static_cast<std::int16_t>(packed >> 32); }
+    std::int16_t second_value() const noexcept { return static_cast<std::int16_t>(packed >> 48); }
+  };
+  Pair look_up_pair(std::uint64_t window) const noexcept { return {pairs_[window >> (64 - kBits)]}; }
+
   // The entry of a code longer than kBits at the top of `window`; its kind is kLong where there is
   // no such code.
   Entry look_up_long(std::uint64_t window) const noexcept;
@@ -61,9 +78,11 @@ class HuffmanTable {
   Entry entry_of(std::uint8_t symbol, unsigned length) const noexcept;
   void fill(std::uint32_t code, unsigned length, std::uint8_t symbol) noexcept;
   std::uint16_t skip_of(std::uint32_t bits) const noexcept;
+  std::uint64_t pair_of(std::uint32_t bits) const noexcept;
 
   std::uint32_t entries_[1u << kBits];
   std::uint16_t skips_[1u << kBits];
+  std::uint64_t pairs_[1u << kBits];
   std::uint32_t limit_[17];       // [n]: the first 16-bit window above all codes of length n
   std::int32_t first_value_[17];  // [n]: index of a code's symbol, less the code
   std::uint8_t counts_[17] = {};
