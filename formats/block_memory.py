@@ -14,8 +14,8 @@ from forebay.kernels.align import aligned_empty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KEPT = 8
-"""Buffers kept at most: a few more than threads that read at once drop between two reads."""
+KEPT = 32
+"""Buffers kept at most: about what the end of a window drops at once."""
 
 _SMALLEST = 1 << 16
 _LIMIT = 16 << 20

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from forebay.formats.verify_report import VerifyReport
 
 
-_SPARE_BLOCKS = 4
-"""Blocks' worth of memory that is kept for the next ones: about what threads drop at a time."""
+_SPARE_BLOCKS = 32
+"""Blocks' worth of memory that is kept for the next ones: about what the end of a window drops."""
 _SPARE_SHARE = 16
 """They may take this part of the limit."""
 
