@@ -120,10 +120,14 @@ def together(
     by_rows = TOGETHER_ROWS // config.batch_size
     by_bytes = config.memory // TOGETHER_SHARE // max(1, batch_bytes)
     count = min(by_rows, by_bytes)
-    if plan.by_record or count < 2:
+    if count < 2:
         return 1
-    blocks = (dataset.blocks.memory * costs.share).astype("int64")
-    held = resident_bytes(plan, blocks, epoch=0, batch=config.batch_size * count)
+    if plan.by_record:
+        # Rows read one by one: at rest, as records, and as values.
+        held = 3 * batch_bytes * count
+    else:
+        blocks = (dataset.blocks.memory * costs.share).astype("int64")
+        held = resident_bytes(plan, blocks, epoch=0, batch=config.batch_size * count)
     fits = config.memory >= least_memory(dataset, costs, held, batch_bytes * count)
     return count if fits else 1
 

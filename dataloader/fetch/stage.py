@@ -1,11 +1,9 @@
-"""The fetch stage: blocks of a shard dataset become resident, checked and decompressed."""
+"""The fetch stage: blocks and rows of a shard dataset become resident, checked and decompressed."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from forebay.dataloader.flow.ticket import LoadKey
+from forebay.dataloader.fetch.scattered import read_scattered, scattered_cost
+from forebay.dataloader.flow.ticket import LoadKey, Scattered
 from forebay.formats.column import Block
 from forebay.formats.dataset import ShardDataset
 from forebay.formats.errors import ShardError
@@ -25,13 +23,18 @@ class FetchStage:
     def open(self) -> None:
         pass
 
-    def cost(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[int, int]:
-        return self._dataset.cost(key.block, rows)
+    def cost(self, key: LoadKey, rows: Scattered | None) -> tuple[int, int]:
+        if rows is None:
+            return self._dataset.cost(key.block)
+        return scattered_cost(self._dataset, rows)
 
-    def run(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[Block, int]:
+    def run(self, key: LoadKey, rows: Scattered | None) -> tuple[Block, int]:
         tally = ReadTally()
         try:
-            block = self._dataset.read(key.block, rows, tally)
+            if rows is None:
+                block = self._dataset.read(key.block, None, tally)
+            else:
+                block = read_scattered(self._dataset, rows, tally)
         finally:
             read, check, unpack = (self._board[n] for n in ("read", "check", "decompress"))
             read.add(calls=tally.requests, nbytes=tally.bytes, work_s=tally.read_s)

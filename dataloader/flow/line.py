@@ -10,15 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.fault import Fault
 from forebay.dataloader.flow.residents import Resident, Residents
 from forebay.dataloader.flow.slot import Slot, SlotSpec
 from forebay.dataloader.flow.stage import Device, Fetch
-from forebay.dataloader.flow.ticket import Cutting, LoadKey, Slice, Ticket, cut
+from forebay.dataloader.flow.ticket import Cutting, LoadKey, Scattered, Slice, Ticket, cut
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +57,7 @@ class LoadTask:
     """Bring one load into memory."""
 
     resident: Resident
-    rows: NDArray[np.int64] | None
+    rows: Scattered | None
     step: int
 
 
@@ -278,9 +275,7 @@ class Line:
                 resident.waiting.append(pending)
         return True
 
-    def _start(
-        self, flight: Flight, key: LoadKey, rows: NDArray[np.int64] | None
-    ) -> Resident | None:
+    def _start(self, flight: Flight, key: LoadKey, rows: Scattered | None) -> Resident | None:
         """Charges for a load and queues it; None when the budget has no room."""
         try:
             stored, memory = self._fetch.cost(key, rows)

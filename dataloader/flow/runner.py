@@ -416,7 +416,9 @@ class Runner:
         """The exception to raise in the consumer for what ended a thread's task."""
         match task:
             case LoadTask():
-                shard, record = self._where(task.resident.key.block, 0)
+                rows = task.rows
+                first = (task.resident.key.block, 0) if rows is None else rows.first
+                shard, record = self._where(*first)
                 what = f"fetch of shard {shard} (records from {record} on)"
             case SliceTask():
                 what = f"decode of a part of step {task.pending.slice.ticket.step}"

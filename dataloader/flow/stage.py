@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forebay.dataloader.flow.fault import Fault
 from forebay.dataloader.flow.slot import Slot, SlotSpec
-from forebay.dataloader.flow.ticket import LoadKey, Slice, Ticket
+from forebay.dataloader.flow.ticket import LoadKey, Scattered, Slice, Ticket
 
 
 class Plan(Protocol):
@@ -44,7 +41,7 @@ class Fetch(Protocol):
 
     def open(self) -> None: ...
 
-    def cost(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[int, int]:
+    def cost(self, key: LoadKey, rows: Scattered | None) -> tuple[int, int]:
         """(bytes held only while `run` works, bytes of what it returns), each at most.
 
         Raises:
@@ -52,7 +49,7 @@ class Fetch(Protocol):
         """
         ...
 
-    def run(self, key: LoadKey, rows: NDArray[np.int64] | None) -> tuple[Any, int]:
+    def run(self, key: LoadKey, rows: Scattered | None) -> tuple[Any, int]:
         """The block, or of it the rows asked for, checked and decompressed, and its bytes.
 
         Raises:

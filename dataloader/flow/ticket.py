@@ -17,12 +17,34 @@ SLICE_ROWS = range(4, 65)
 class LoadKey(NamedTuple):
     """What one load makes resident.
 
-    A whole block, which stays for several tickets, has step -1; rows read for one ticket alone
-    carry its step.
+    A whole block, which stays for several tickets, has step -1. Rows read for one ticket alone,
+    from anywhere, have block -1, the ticket's step and the number of their load in it.
     """
 
     block: int
     step: int = -1
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scattered:
+    """Rows to read one by one, from anywhere.
+
+    Args:
+        blocks: (k,) int64, the block that holds each.
+        rows: (k,) int64, its row there.
+    """
+
+    blocks: Int
+    rows: Int
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """(block, row of it) of the first."""
+        return int(self.blocks[0]), int(self.rows[0])
 
 
 class Part(NamedTuple):
@@ -82,7 +104,7 @@ class Slice:
         rows: (k,) int64, where in what its key loads each of them lies.
         keys: the loads that hold the rows, one for each run of `bounds`.
         bounds: (len(keys) + 1,) int64; run i is places[bounds[i] : bounds[i + 1]], all of keys[i].
-        wanted: for each key the rows of its block to read, ascending; None for the whole block.
+        wanted: for each key the rows to read, in order; None for a whole block.
         gathers: whether it is of the fields that are only copied, else of those to decode.
     """
 
@@ -91,7 +113,7 @@ class Slice:
     rows: Int
     keys: tuple[LoadKey, ...]
     bounds: Int
-    wanted: tuple[Int | None, ...]
+    wanted: tuple[Scattered | None, ...]
     gathers: bool
 
     def runs(self) -> Iterator[tuple[LoadKey, Int, Int]]:
@@ -125,13 +147,18 @@ def cut(ticket: Ticket, cutting: Cutting) -> list[Slice]:
     n = len(ticket)
     if n == 0:
         return []
-    order = _grouped(ticket)
-    whole = _slice(ticket, order, gathers=True)
+    cut_by = _scattered if ticket.by_record else _by_block
+    order = np.lexsort((ticket.rows, ticket.blocks)) if ticket.by_record else _grouped(ticket)
     if not cutting.decodes:
-        return [whole]
+        return [cut_by(ticket, order, range(n), n, gathers=True)]
     size = min(max(-(-n // max(1, 4 * cutting.threads)), SLICE_ROWS.start), SLICE_ROWS.stop - 1)
-    pieces = [_slice(ticket, order[i : i + size], gathers=False) for i in range(0, n, size)]
-    return [*pieces, whole] if cutting.gathers else pieces
+    pieces = [
+        cut_by(ticket, order, range(i, min(i + size, n)), size, gathers=False)
+        for i in range(0, n, size)
+    ]
+    if cutting.gathers:
+        pieces.append(cut_by(ticket, order, range(n), size, gathers=True))
+    return pieces
 
 
 def _grouped(ticket: Ticket) -> Int:
@@ -145,16 +172,26 @@ def _grouped(ticket: Ticket) -> Int:
     return order[np.argsort(first, kind="stable")]
 
 
-def _slice(ticket: Ticket, places: Int, gathers: bool) -> Slice:
+def _by_block(ticket: Ticket, order: Int, part: range, size: int, gathers: bool) -> Slice:
+    """A part of the order, which loads whole blocks."""
+    places = order[part.start : part.stop]
     blocks, rows = ticket.blocks[places], ticket.rows[places]
     edges = np.r_[np.flatnonzero(np.r_[True, blocks[1:] != blocks[:-1]]), len(places)]
-    step = ticket.step if ticket.by_record else -1
-    keys = tuple(LoadKey(b, step) for b in blocks[edges[:-1]].tolist())
-    wanted: tuple[Int | None, ...] = (None,) * len(keys)
-    if ticket.by_record:
-        # What is read holds all rows of the block that the ticket needs, whichever slice asks.
-        read = [np.unique(ticket.rows[ticket.blocks == key.block]) for key in keys]
-        runs = zip(edges[:-1], edges[1:], read, strict=True)
-        rows = np.concatenate([np.searchsorted(r, rows[a:b]) for a, b, r in runs])
-        wanted = tuple(read)
-    return Slice(ticket, places, rows, keys, edges, wanted, gathers)
+    keys = tuple(LoadKey(b) for b in blocks[edges[:-1]].tolist())
+    return Slice(ticket, places, rows, keys, edges, (None,) * len(keys), gathers)
+
+
+def _scattered(ticket: Ticket, order: Int, part: range, size: int, gathers: bool) -> Slice:
+    """A part of the order that begins with a load: each reads `size` rows in order, whichever
+    slices ask for them."""
+    starts = range(part.start, part.stop, size)
+    wanted = [order[a : a + size] for a in starts]
+    return Slice(
+        ticket,
+        places=order[part.start : part.stop],
+        rows=np.concatenate([np.arange(len(places), dtype=np.int64) for places in wanted]),
+        keys=tuple(LoadKey(-1, ticket.step, a // size) for a in starts),
+        bounds=np.r_[np.array(starts, np.int64) - part.start, len(part)],
+        wanted=tuple(Scattered(ticket.blocks[p], ticket.rows[p]) for p in wanted),
+        gathers=gathers,
+    )

@@ -41,7 +41,7 @@ class Fetch:
         self.first_row = first_row
         self.bad, self.broken, self.delay = set(bad_blocks), set(broken_blocks), delay
         self.loads: list[int] = []
-        self.opened = self.closed = 0
+        self.opened = self.closed = self.scattered = 0
 
     def open(self):
         self.opened += 1
@@ -61,8 +61,11 @@ class Fetch:
             raise Damage(f"block {key.block}")
         if key.block in self.broken:
             raise OSError("the store is gone")
-        values = np.arange(self.first_row[key.block], self.first_row[key.block + 1])
-        got = values if rows is None else values[rows]
+        if rows is None:
+            got = np.arange(self.first_row[key.block], self.first_row[key.block + 1])
+        else:
+            self.scattered += len(rows)
+            got = self.first_row[rows.blocks] + rows.rows
         return got, ROW * len(got)
 
     def close(self):
@@ -194,6 +197,10 @@ def test_stream_depends_on_the_plan_alone(
     assert sorted(x for batch in batches for x in batch) == list(range(sum(rows)))
     assert budget.held == 0
     assert (fetch.opened, fetch.closed) == (1, 1)
+    # Slices share their loads, unless there is no room to keep one for the other.
+    assert sum(rows) <= fetch.scattered <= 2 * sum(rows) if by_record else fetch.scattered == 0
+    if by_record and memory == 10**9:
+        assert fetch.scattered == sum(rows)
 
 
 def test_sequential_reads_each_block_once():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,7 +42,7 @@ def test_every_place_is_in_one_slice(whole, threads):
 
 @settings(max_examples=200, deadline=None)
 @given(whole=TICKETS, threads=st.integers(0, 40))
-def test_each_run_of_a_slice_is_of_one_block(whole, threads):
+def test_each_run_of_a_slice_is_of_one_load(whole, threads):
     for s in [*pieces(whole, threads), *cut(whole, Cutting(threads, False, True))]:
         assert len(s.bounds) == len(s.keys) + 1
         assert (int(s.bounds[0]), int(s.bounds[-1])) == (0, len(s.places))
@@ -49,22 +51,34 @@ def test_each_run_of_a_slice_is_of_one_block(whole, threads):
         runs = list(s.runs())
         assert [k for k, _, _ in runs] == list(s.keys)
         for (key, places, inside), wanted in zip(runs, s.wanted, strict=True):
-            assert set(whole.blocks[places].tolist()) == {key.block}
-            rows = whole.rows[places]
+            blocks, rows = whole.blocks[places], whole.rows[places]
             if whole.by_record:
-                assert key == LoadKey(key.block, whole.step)
-                # What was read holds the ticket's rows of the block, each once.
-                of_block = whole.rows[whole.blocks == key.block]
-                assert wanted.tolist() == sorted(set(of_block.tolist()))
-                assert wanted[inside].tolist() == rows.tolist()
+                assert key == LoadKey(-1, whole.step, key.number)
+                assert wanted.blocks[inside].tolist() == blocks.tolist()
+                assert wanted.rows[inside].tolist() == rows.tolist()
             else:
                 assert key == LoadKey(key.block)
+                assert set(blocks.tolist()) == {key.block}
                 assert wanted is None
                 assert inside.tolist() == rows.tolist()
 
 
 @settings(max_examples=100, deadline=None)
-@given(whole=TICKETS, threads=st.integers(1, 8))
+@given(whole=TICKETS, threads=st.integers(0, 8))
+def test_rows_read_one_by_one_are_read_once_in_the_order_of_their_blocks(whole, threads):
+    whole = replace(whole, by_record=True)
+    slices = cut(whole, Cutting(threads, decodes=True, gathers=True))
+    loads = {}
+    for s in slices:
+        for key, wanted in zip(s.keys, s.wanted, strict=True):
+            read = list(zip(wanted.blocks.tolist(), wanted.rows.tolist(), strict=True))
+            assert loads.setdefault(key, read) == read, "slices that share a load ask for the same"
+    got = [row for key in sorted(loads) for row in loads[key]]
+    assert got == sorted(zip(whole.blocks.tolist(), whole.rows.tolist(), strict=True))
+
+
+@settings(max_examples=100, deadline=None)
+@given(whole=TICKETS.filter(lambda t: not t.by_record), threads=st.integers(1, 8))
 def test_a_block_is_split_only_between_neighbouring_slices(whole, threads):
     slices = pieces(whole, threads)
     for block in set(whole.blocks.tolist()):
