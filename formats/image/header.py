@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forebay.formats.image.exif import HEIGHT, ORIENTATION, WIDTH, first_directory, orientation
+from forebay.formats.image import exif, xmp
 
+_XMP = b"http://ns.adobe.com/xap/1.0/\0"
+_PNG_XMP = b"XML:com.adobe.xmp\0"
 # A JPEG of 65,535 x 65,535 with a maximal ICC profile and EXIF stays far below.
 _MAX_SEGMENTS = 4096
 _MAX_JUNK = 1 << 20
@@ -25,7 +27,7 @@ class ImageInfo:
         encoding: "jpeg", "png", "webp", "gif", "bmp" or "tiff".
         height: in pixels as stored, before the orientation is applied; at least 1.
         width: likewise.
-        orientation: EXIF orientation, 1 to 8; 1 where none is given.
+        orientation: 1 to 8, of EXIF, or else of XMP; 1 where none is given.
     """
 
     encoding: str
@@ -74,8 +76,8 @@ def _big(view: memoryview, at: int, size: int) -> int:
 def _jpeg(view: memoryview) -> ImageInfo | None:
     """Walks markers up to the first scan, where decoders too stop looking for EXIF."""
     height = width = 0
-    turned = 1
-    seen_exif = False
+    turned: memoryview | None = None
+    packet: memoryview | None = None
     at, junk = 2, 0
     for _ in range(_MAX_SEGMENTS):
         start = at
@@ -95,11 +97,20 @@ def _jpeg(view: memoryview) -> ImageInfo | None:
         body = view[at + 2 : at + length]
         if marker in _SIZES and not height:
             height, width = _big(body, 1, 2), _big(body, 3, 2)
-        elif marker == 0xE1 and not seen_exif and bytes(body[:6]) == b"Exif\0\0":
-            seen_exif = True
-            turned = orientation(body)
+        elif marker == 0xE1 and turned is None and bytes(body[:6]) == b"Exif\0\0":
+            turned = body
+        elif marker == 0xE1 and bytes(body[: len(_XMP)]) == _XMP:
+            packet = body[len(_XMP) :]
         at += length
-    return ImageInfo("jpeg", height, width, turned) if height else None
+    return ImageInfo("jpeg", height, width, _upright(turned, packet)) if height else None
+
+
+def _upright(turned: memoryview | None, packet: memoryview | None) -> int:
+    """Orientation by EXIF, or where that says nothing by XMP: Pillow's order."""
+    stated = exif.orientation(turned) if turned is not None else None
+    if stated is not None:
+        return stated
+    return xmp.orientation(packet) if packet is not None else 1
 
 
 def _next_marker(view: memoryview, at: int, limit: int) -> int:
@@ -120,17 +131,20 @@ def _png(view: memoryview) -> ImageInfo | None:
     if bytes(view[12:16]) != b"IHDR" or _big(view, 8, 4) != 13:
         return None
     height, width = _big(view, 20, 4), _big(view, 16, 4)
-    turned = 1
+    turned: memoryview | None = None
+    packet: memoryview | None = None
     at = 33
     for _ in range(_MAX_SEGMENTS):
         length, kind = _big(view, at, 4), bytes(view[at + 4 : at + 8])
         if len(kind) < 4 or kind == b"IEND":
             break
+        body = view[at + 8 : at + 8 + length]
         if kind == b"eXIf":
-            turned = orientation(view[at + 8 : at + 8 + length])
-            break
+            turned = body
+        elif kind == b"iTXt" and bytes(body[: len(_PNG_XMP)]) == _PNG_XMP:
+            packet = body  # as text: in a compressed one nothing is found
         at += 12 + length
-    return ImageInfo("png", height, width, turned)
+    return ImageInfo("png", height, width, _upright(turned, packet))
 
 
 def _webp(view: memoryview) -> ImageInfo | None:
@@ -141,21 +155,24 @@ def _webp(view: memoryview) -> ImageInfo | None:
         bits = _little(view, 21, 4)
         return ImageInfo("webp", (bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1)
     if kind == b"VP8X" and len(view) >= 30:
-        turned = _webp_orientation(view) if view[20] & 0x08 else 1
+        turned = _webp_orientation(view)
         return ImageInfo("webp", _little(view, 27, 3) + 1, _little(view, 24, 3) + 1, turned)
     return None
 
 
 def _webp_orientation(view: memoryview) -> int:
+    """Chunks count where the header announces them, as in libwebp."""
+    announced = {b"EXIF": 0x08, b"XMP ": 0x04}
+    found: dict[bytes, memoryview] = {}
     at = 12
     for _ in range(_MAX_SEGMENTS):
         kind, length = bytes(view[at : at + 4]), _little(view, at + 4, 4)
         if len(kind) < 4:
             break
-        if kind == b"EXIF":
-            return orientation(view[at + 8 : at + 8 + length])
+        if view[20] & announced.get(kind, 0):
+            found.setdefault(kind, view[at + 8 : at + 8 + length])
         at += 8 + length + (length & 1)
-    return 1
+    return _upright(found.get(b"EXIF"), found.get(b"XMP "))
 
 
 def _bmp(view: memoryview) -> ImageInfo | None:
@@ -171,8 +188,7 @@ def _bmp(view: memoryview) -> ImageInfo | None:
 
 
 def _tiff(view: memoryview) -> ImageInfo | None:
-    tags = first_directory(view)
-    turned = tags.get(ORIENTATION, 1)
-    return ImageInfo(
-        "tiff", tags.get(HEIGHT, 0), tags.get(WIDTH, 0), turned if 1 <= turned <= 8 else 1
-    )
+    tags = exif.first_directory(view)
+    turned = tags.get(exif.ORIENTATION, 1)
+    height, width = tags.get(exif.HEIGHT, 0), tags.get(exif.WIDTH, 0)
+    return ImageInfo("tiff", height, width, turned if 1 <= turned <= 8 else 1)

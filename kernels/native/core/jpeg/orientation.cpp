@@ -1,7 +1,7 @@
 #include "orientation.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 #include <string_view>
 
 namespace forebay::jpeg {
@@ -16,43 +16,61 @@ std::string_view as_text(const std::uint8_t* data, std::size_t size) noexcept {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// Bytes of a value by its type; 0 for types that Pillow does not know.
+std::size_t bytes_of(std::size_t kind) noexcept {
+  static constexpr std::uint8_t sizes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8};
+  return kind < std::size(sizes) ? sizes[kind] : 0;
+}
+
+// Types of integers: byte-sized ones only where they are signed, as in Pillow.
+bool is_integer(std::size_t kind) noexcept {
+  return kind == 3 || kind == 4 || kind == 6 || kind == 8 || kind == 9 || kind == 13 || kind == 16;
+}
+
 // A TIFF structure (TIFF 6.0, section 2) in whose bytes every offset is checked.
 class Tiff {
  public:
   Tiff(const std::uint8_t* data, std::size_t size) noexcept : data_(data), size_(size) {
+    // Pillow takes the two bytes after the first in either order, and BigTIFF's mark where it is
+    // big endian for TIFF's; little-endian BigTIFF it finds too short to be EXIF.
     const std::string_view mark = as_text(data, std::min<std::size_t>(size, 4));
-    little_ = mark == std::string_view("II*\0", 4);
-    good_ = little_ || mark == std::string_view("MM\0*", 4);
+    little_ = mark == std::string_view("II*\0", 4) || mark == std::string_view("II\0*", 4);
+    good_ = size >= 8 && (little_ || mark == std::string_view("MM\0*", 4) ||
+                          mark == std::string_view("MM*\0", 4) ||
+                          mark == std::string_view("MM\0+", 4));
   }
 
-  // The orientation entry of the first directory; false where there is none. An entry that is no
-  // single integer counts, as 1: it hides what XMP says.
+  bool good() const noexcept { return good_; }
+
+  // The first orientation entry of the first directory; false where there is none. An entry that
+  // is no integer of 1 to 8 counts, as 1: it hides what XMP says. At an entry whose values lie
+  // beyond the end Pillow gives up, and what follows does not count.
   bool orientation(std::uint8_t& value) const noexcept {
-    if (!good_ || size_ < 8) return false;
     const std::size_t directory = number(4, 4);
-    if (directory < 8 || directory > size_ || size_ - directory < 2) return false;
+    if (directory > size_ || size_ - directory < 2) return false;
     const std::size_t first = directory + 2;
     const std::size_t count = std::min<std::size_t>(number(directory, 2), (size_ - first) / 12);
-    bool found = false;
+    std::uint64_t outside = 0;
     for (std::size_t entry = first; entry < first + 12 * count; entry += 12) {
+      const std::size_t kind = number(entry + 2, 2), unit = bytes_of(kind);
+      const std::uint64_t bytes = std::uint64_t{unit} * number(entry + 4, 4);
+      if (bytes == 0) continue;
+      std::size_t at = entry + 8;
+      if (bytes > 4) {
+        outside += bytes;
+        if (outside > size_) continue;
+        at = number(entry + 8, 4);
+        if (at > size_ || size_ - at < bytes) return false;
+      }
       if (number(entry, 2) != kTag) continue;
-      found = true;
-      value = of_entry(entry);
+      const std::size_t said = is_integer(kind) ? number(at, unit) : 1;
+      value = said >= 1 && said <= 8 ? static_cast<std::uint8_t>(said) : std::uint8_t{1};
+      return true;
     }
-    return found;
+    return false;
   }
 
  private:
-  std::uint8_t of_entry(std::size_t entry) const noexcept {
-    constexpr std::size_t kShort = 3, kLong = 4, kSignedShort = 8, kSignedLong = 9;
-    const std::size_t kind = number(entry + 2, 2);
-    if (number(entry + 4, 4) != 1) return 1;
-    std::size_t value = 0;
-    if (kind == kShort || kind == kSignedShort) value = number(entry + 8, 2);
-    if (kind == kLong || kind == kSignedLong) value = number(entry + 8, 4);
-    return value >= 1 && value <= 8 ? static_cast<std::uint8_t>(value) : std::uint8_t{1};
-  }
-
   std::size_t number(std::size_t at, std::size_t bytes) const noexcept {
     std::size_t value = 0;
     for (std::size_t i = 0; i < bytes; ++i) {
@@ -93,9 +111,11 @@ void Orientation::add(const std::uint8_t* body, std::size_t length) noexcept {
   if (text.substr(0, kExif.size()) == kExif) {
     if (exif_seen_) return;
     exif_seen_ = true;
-    std::size_t skip = kExif.size();  // some writers say it twice
-    while (text.substr(skip, kExif.size()) == kExif) skip += kExif.size();
-    tag_seen_ = Tiff(body + skip, length - skip).orientation(tag_);
+    std::size_t skip = kExif.size();
+    if (text.substr(skip, kExif.size()) == kExif) skip += kExif.size();  // some writers say it twice
+    if (skip == length) return;
+    const Tiff tiff(body + skip, length - skip);
+    tag_seen_ = !tiff.good() || tiff.orientation(tag_);
   } else if (text.substr(0, kXmp.size()) == kXmp) {
     xmp_ = body + kXmp.size();
     xmp_length_ = length - kXmp.size();

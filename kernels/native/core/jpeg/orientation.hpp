@@ -8,8 +8,8 @@ namespace forebay::jpeg {
 
 // EXIF orientation, 1 to 8, collected over the APP1 segments of one image. The rules are Pillow's,
 // so that both decoders turn the same images: the first EXIF segment's first directory counts, the
-// last of several entries in it; without an entry, the text of the last XMP packet is searched.
-// What is damaged says nothing, and the image is as it lies (1).
+// first of several entries in it; without an entry, the text of the last XMP packet is searched.
+// What is no EXIF, though it says so, means that the image is as it lies (1).
 class Orientation {
  public:
   // Takes one APP1 segment's parameters; other kinds of APP1 are ignored. Nothing is kept of them
