@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from forebay.kernels.jpeg_transcode import transcode
+
 FOLDER = Path(__file__).parent / "corpus" / "jpeg"
 
 
@@ -52,13 +54,35 @@ CASES: dict[str, tuple[int, int, str, dict[str, Any]]] = {
 }
 
 
+# The targets that read seekable JPEG would hardly ever make one by mutation. MCUs between restart
+# markers at most, and a case as above.
+SEEKABLE: dict[str, tuple[int, tuple[int, int, str, dict[str, Any]]]] = {
+    "seekable-420": (2, (64, 40, "RGB", {"subsampling": "4:2:0"})),
+    "seekable-422": (1, (40, 17, "RGB", {"subsampling": "4:2:2"})),
+    "seekable-444": (5, (35, 90, "RGB", {"subsampling": "4:4:4"})),
+    "seekable-grey": (1, (32, 90, "L", {})),
+    "seekable-cmyk": (3, (17, 24, "CMYK", {"subsampling": "4:4:4"})),
+    "seekable-orientation": (3, (33, 17, "RGB", {"subsampling": "4:2:0", "exif": exif(8)})),
+}
+
+
+def encoded(width: int, height: int, mode: str, options: dict[str, Any]) -> bytes:
+    """The picture as Pillow writes it."""
+    out = io.BytesIO()
+    picture(width, height, mode).save(out, "JPEG", **({"quality": 70} | options))
+    return out.getvalue()
+
+
 def main() -> None:
     """Writes every case."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, (width, height, mode, options) in CASES.items():
-        out = io.BytesIO()
-        picture(width, height, mode).save(out, "JPEG", **({"quality": 70} | options))
-        (FOLDER / f"{name}.jpg").write_bytes(out.getvalue())
+    for name, case in CASES.items():
+        (FOLDER / f"{name}.jpg").write_bytes(encoded(*case))
+    for name, (interval, case) in SEEKABLE.items():
+        done = transcode(encoded(*case), max_interval=interval)
+        if done.data is None:
+            raise SystemExit(f"{name} cannot be made seekable: {done.detail}")
+        (FOLDER / f"{name}.jpg").write_bytes(done.data)
 
 
 if __name__ == "__main__":
