@@ -112,7 +112,8 @@ void Orientation::add(const std::uint8_t* body, std::size_t length) noexcept {
     if (exif_seen_) return;
     exif_seen_ = true;
     std::size_t skip = kExif.size();
-    if (text.substr(skip, kExif.size()) == kExif) skip += kExif.size();  // some writers say it twice
+    // Some writers say it twice.
+    if (text.substr(skip, kExif.size()) == kExif) skip += kExif.size();
     if (skip == length) return;
     const Tiff tiff(body + skip, length - skip);
     tag_seen_ = !tiff.good() || tiff.orientation(tag_);
