@@ -283,3 +283,61 @@ class JpegSamples:
         Raises:
             ValueError: sizes differ, or a place is no row of `out`.
         """
+
+def draws(low: int, high: int, counters: NDArray[np.uint64], out: NDArray[np.uint32]) -> None:
+    """Writes the four words of each of (N,) counters of key (low, high) to `out` (4 * N,)."""
+
+def shuffled_table(low: int, high: int, out: NDArray[np.uint16]) -> None:
+    """Fills `out`, at most 2**16 long, with its keyed permutation.
+
+    Raises:
+        ValueError: `out` is longer.
+    """
+
+def look_up(table: NDArray[np.uint16], index: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+    """out[i] = table[index[i]]; the number of the first index outside the table, or -1."""
+
+def permute(
+    n: int,
+    left: int,
+    right: int,
+    low: int,
+    high: int,
+    index: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> int:
+    """Where key (low, high) sends each index in [0, n); the number of the first outside, or -1.
+
+    Raises:
+        ValueError: left * right is below n, one of them above 2**31, or sizes differ.
+    """
+
+def permute_portable(
+    n: int,
+    left: int,
+    right: int,
+    low: int,
+    high: int,
+    index: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> int:
+    """As `permute`, without vector instructions, whatever the processor has."""
+
+def shuffle_positions(
+    positions: NDArray[np.int64],
+    lane_start: NDArray[np.int64],
+    windows: NDArray[np.int64],
+    tables: NDArray[np.uint64],
+    out: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """See `forebay.kernels.window_rows`. The addresses in `tables` are the caller's to prove."""
+
+def place_rows(
+    window: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    blocks: NDArray[np.int64],
+    row: NDArray[np.int64],
+    block: NDArray[np.int64],
+) -> int:
+    """See `forebay.kernels.window_rows`; the number of the first row without a block, or -1."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
 from forebay.kernels.address import copy_bytes, prefetch_run, typed_at
 from forebay.kernels.blocks import FixedBlocks, RaggedBlocks, address_of
@@ -137,7 +136,7 @@ def _copy_rows(found: NDArray[np.uint64], places: Int, out: int, width: int) -> 
             copy_bytes(target, found[i], width)
 
 
-@compiled(types.int64(TABLE, NAMES, types.int64, types.int64, types.uint64))
+@compiled(f"int64({TABLE}, {NAMES}, int64, int64, uint64)")
 def _fixed(table: NDArray[np.uint64], named: Names, room: int, width: int, out: int) -> int:
     which, rows, places = named
     found = np.empty(rows.size, np.uint64)
@@ -150,13 +149,13 @@ def _fixed(table: NDArray[np.uint64], named: Names, room: int, width: int, out: 
     return code
 
 
-@compiled(types.int64(TABLE, NAMES, types.int64[::1]))
+@compiled(f"int64({TABLE}, {NAMES}, int64[::1])")
 def _lengths(table: NDArray[np.uint64], named: Names, lengths: Int) -> int:
     found = np.empty(lengths.size, np.uint64)
     return resolve_ragged(table, named[0], named[1], 1, found, lengths)
 
 
-@compiled(types.int64(TABLE, NAMES, types.int64, types.int64, types.uint64))
+@compiled(f"int64({TABLE}, {NAMES}, int64, int64, uint64)")
 def _ragged(table: NDArray[np.uint64], named: Names, room: int, itemsize: int, out: int) -> int:
     which, rows, out_starts = named
     found = np.empty(rows.size, np.uint64)

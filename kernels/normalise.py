@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numba import types
 
 from forebay.kernels.align import aligned_empty
 from forebay.kernels.compiled import compiled
@@ -70,12 +69,14 @@ def normalise(
     return out
 
 
-_PIXELS = types.Array(types.uint8, 3, "C", readonly=True)
-_VALUES = types.Array(types.float32, 2, "C", readonly=True)
+_TYPE = (
+    "void(Array(uint8, 3, 'C', readonly=True), Array(float32, 2, 'C', readonly=True), "
+    "float32[:, :, ::1])"
+)
 
 
 # Three channels are written out in one pass over the pixels; other numbers take one each.
-@compiled(types.void(_PIXELS, _VALUES, types.float32[:, :, ::1]))
+@compiled(_TYPE)
 def _planar(
     pixels: NDArray[np.uint8], table: NDArray[np.float32], out: NDArray[np.float32]
 ) -> None:
@@ -92,7 +93,7 @@ def _planar(
                 out[i, c, j] = table[c, pixels[i, j, c]]
 
 
-@compiled(types.void(_PIXELS, _VALUES, types.float32[:, :, ::1]))
+@compiled(_TYPE)
 def _interleaved(
     pixels: NDArray[np.uint8], table: NDArray[np.float32], out: NDArray[np.float32]
 ) -> None:

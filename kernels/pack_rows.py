@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
 from forebay.kernels.compiled import compiled
 from forebay.kernels.gather import gather_ragged, ragged_lengths
@@ -73,7 +72,7 @@ def pack_rows(
     return edges.astype(np.int32)
 
 
-@compiled(types.void(types.int64[::1], types.int32[::1]))
+@compiled("void(int64[::1], int32[::1])")
 def _positions(edges: NDArray[np.int64], out: NDArray[np.int32]) -> None:
     for i in range(edges.size - 1):
         row = out[edges[i] : edges[i + 1]]
@@ -81,7 +80,7 @@ def _positions(edges: NDArray[np.int64], out: NDArray[np.int32]) -> None:
             row[j] = np.int32(j)
 
 
-@compiled(types.void(types.int64[::1], types.int32[::1]))
+@compiled("void(int64[::1], int32[::1])")
 def _segments(edges: NDArray[np.int64], out: NDArray[np.int32]) -> None:
     for i in range(edges.size - 1):
         out[edges[i] : edges[i + 1]] = np.int32(i)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
 from forebay.kernels.address import copy_bytes, prefetch_run, typed_at
 from forebay.kernels.blocks import RaggedBlocks, address_of
@@ -31,7 +30,6 @@ __all__ = ["pad"]
 _AHEAD = 8
 _U8, _U16 = np.empty(0, np.uint8), np.empty(0, np.uint16)
 _U32, _U64 = np.empty(0, np.uint32), np.empty(0, np.uint64)
-_SHAPE = types.UniTuple(types.int64, 3)  # type: ignore[no-untyped-call]
 
 
 def pad(
@@ -101,7 +99,7 @@ def _fill(target: np.uint64, count: int, itemsize: int, fill: np.uint64) -> None
 
 
 @compiled(
-    types.int64(TABLE, NAMES, _SHAPE, types.uint64, types.uint64, types.boolean, types.int64[::1])
+    f"int64({TABLE}, {NAMES}, UniTuple(int64, 3), uint64, uint64, boolean, int64[::1])",
 )
 def _pad(
     table: NDArray[np.uint64],

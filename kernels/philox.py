@@ -11,21 +11,13 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import types
 
-from forebay.kernels.compiled import compiled
+from forebay.kernels import _native
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["derive_key", "draws", "keyed_block"]
-
-_MASK = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
-_MULTIPLIER_0 = np.uint64(0xD2511F53)
-_MULTIPLIER_1 = np.uint64(0xCD9E8D57)
-_WEYL_0 = np.uint64(0x9E3779B9)
-_WEYL_1 = np.uint64(0xBB67AE85)
+__all__ = ["derive_key", "draws"]
 
 
 def derive_key(*words: int) -> tuple[int, int]:
@@ -44,60 +36,6 @@ def derive_key(*words: int) -> tuple[int, int]:
     packed = b"".join(int(word).to_bytes(8, "little") for word in words)
     digest = hashlib.blake2b(packed, digest_size=16, person=b"forebay-key-1").digest()
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
-
-
-# Words are carried in uint64, whose product of two 32-bit values is exact; numba has no
-# widening multiplication of uint32.
-@compiled()
-def _block(
-    c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """One block of Philox4x32-10: 32-bit words, each in a uint64."""
-    for _ in range(10):
-        p0 = _MULTIPLIER_0 * c0
-        p1 = _MULTIPLIER_1 * c2
-        c0 = (p1 >> _HALF) ^ c1 ^ k0
-        c1 = p1 & _MASK
-        c2 = (p0 >> _HALF) ^ c3 ^ k1
-        c3 = p0 & _MASK
-        k0 = (k0 + _WEYL_0) & _MASK
-        k1 = (k1 + _WEYL_1) & _MASK
-    return c0, c1, c2, c3
-
-
-@compiled()
-def keyed_block(
-    key_0: np.uint64, key_1: np.uint64, counter: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Block number `counter` of the stream of a 128-bit key, for other kernels."""
-    return _block(
-        counter & _MASK,
-        counter >> _HALF,
-        key_1 & _MASK,
-        key_1 >> _HALF,
-        key_0 & _MASK,
-        key_0 >> _HALF,
-    )
-
-
-@compiled(
-    types.void(
-        types.uint64,
-        types.uint64,
-        types.Array(types.uint64, 1, "C", readonly=True),
-        types.uint32[:, ::1],
-    ),
-)
-def _fill(
-    key_0: np.uint64,
-    key_1: np.uint64,
-    counters: NDArray[np.uint64],
-    out: NDArray[np.uint32],
-) -> None:
-    for i in range(counters.size):
-        words = keyed_block(key_0, key_1, counters[i])
-        for j in range(4):
-            out[i, j] = np.uint32(words[j])
 
 
 def draws(
@@ -123,5 +61,5 @@ def draws(
         raise TypeError(f"draws: counters must be integers, got {counters.dtype}")
     counters = np.ascontiguousarray(counters, np.uint64)
     out = np.empty((counters.size, 4), np.uint32)
-    _fill(np.uint64(key[0]), np.uint64(key[1]), counters, out)
+    _native.draws(*key, counters, out.reshape(-1))
     return out

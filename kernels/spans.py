@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
 from forebay.kernels.address import load_i64, prefetch
 from forebay.kernels.compiled import compiled
@@ -35,9 +34,9 @@ __all__ = [
     "resolve_ragged",
 ]
 
-TABLE = types.Array(types.uint64, 2, "C")
-INDEX = types.Array(types.int64, 1, "C", readonly=True)
-NAMES = types.UniTuple(INDEX, 3)  # type: ignore[no-untyped-call]
+TABLE = "Array(uint64, 2, 'C')"
+INDEX = "Array(int64, 1, 'C', readonly=True)"
+NAMES = f"UniTuple({INDEX}, 3)"
 
 # Why a kernel refuses a row: it returns 8 * number of the row + the reason, and -1 if all is well.
 _NO_BLOCK, _NO_ROW, _NO_SPAN, NO_PLACE, NO_ROOM = 0, 1, 2, 3, 4

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
 from forebay.kernels.address import copy_bytes, typed_at
 from forebay.kernels.blocks import FixedBlocks, address_of
 from forebay.kernels.compiled import compiled
-from forebay.kernels.spans import as_index
+from forebay.kernels.spans import INDEX, TABLE, as_index
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["document_ids", "token_windows"]
 
-_INDEX = types.Array(types.int64, 1, "C", readonly=True)
-_TABLE = types.Array(types.uint64, 2, "C")
-_STREAM = types.UniTuple(_INDEX, 2)  # type: ignore[no-untyped-call]
-_SIZES = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
+_STREAM = f"UniTuple({INDEX}, 2)"
+_SIZES = "UniTuple(int64, 2)"
 _U8, _U16, _U32 = np.empty(0, np.uint8), np.empty(0, np.uint16), np.empty(0, np.uint32)
 _I32, _I64 = np.empty(0, np.int32), np.empty(0, np.int64)
 # No row of a window's own is at fault here, so a kernel returns 8 * window + one of these.
@@ -155,7 +152,7 @@ def _widen(source: np.uint64, target: np.uint64, count: int, sizes: tuple[int, i
             typed_at(target, _I64)[j] = np.int64(typed_at(source, _U32)[j])
 
 
-@compiled(types.int64(_TABLE, _STREAM, _INDEX, types.int64, _SIZES, types.uint64))
+@compiled(f"int64({TABLE}, {_STREAM}, {INDEX}, int64, {_SIZES}, uint64)")
 def _windows(
     table: NDArray[np.uint64],
     stream: tuple[Int, Int],
@@ -195,7 +192,7 @@ def _windows(
     return -1
 
 
-@compiled(types.void(_INDEX, _INDEX, types.int32[:, ::1], types.int32[:, ::1]))
+@compiled(f"void({INDEX}, {INDEX}, int32[:, ::1], int32[:, ::1])")
 def _ids(
     document_starts: Int,
     starts: Int,

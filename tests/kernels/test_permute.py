@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from forebay.kernels import _native
 from forebay.kernels.permute import EXACT, LARGEST, permutation, permute
 from forebay.kernels.philox import derive_key, draws
 
@@ -19,14 +20,6 @@ GOLDEN_65536 = [46243, 33476, 51974, 34332]
 GOLDEN_100000 = [33016, 27554, 6446, 74258, 49050]
 GOLDEN_10_12 = [228382162323, 464354623541, 431538916674, 616279211439, 269028158758]
 KEYS = st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled():
-    """Compiles before hypothesis looks at its clock."""
-    permutation(3, (0, 0))
-    permute(2 * EXACT, (0, 0), np.arange(3))
-    draws((0, 0), np.arange(3))
 
 
 def twin(n, key):
@@ -106,6 +99,32 @@ def test_neighbours_are_sent_apart(n):
     pairs, _, _ = np.histogram2d(order[:-1], order[1:], 30, [(0, n), (0, n)])
     assert stats.chisquare(steps).pvalue > 0.0001
     assert stats.chisquare(pairs.ravel()).pvalue > 0.0001
+
+
+@given(st.integers(EXACT + 1, LARGEST), KEYS, st.integers(0, 600))
+def test_with_and_without_vectors(n, key, count):
+    index = np.random.default_rng(count).integers(0, n, count)
+    left = math.isqrt(n - 1) + 1
+    sent = np.empty(count, np.int64)
+    assert _native.permute_portable(n, left, -(-n // left), *key, index, sent) == -1
+    assert np.array_equal(sent, permute(n, key, index))
+
+
+@pytest.mark.parametrize(("left", "right"), [(0, 9), (9, 0), (3, 33), (2**31 + 1, 1), (2**33, 1)])
+def test_halves_that_would_never_end_are_refused(left, right):
+    index = np.zeros(1, np.int64)
+    with pytest.raises(ValueError, match="their product n or more"):
+        _native.permute(100, left, right, 1, 2, index, np.empty_like(index))
+
+
+def test_native_sizes_are_checked():
+    index, out = np.zeros(2, np.int64), np.empty(3, np.int64)
+    with pytest.raises(ValueError, match="differ in size"):
+        _native.permute(100, 10, 10, 1, 2, index, out)
+    with pytest.raises(ValueError, match="differ in size"):
+        _native.look_up(np.zeros(5, np.uint16), index, out)
+    with pytest.raises(ValueError, match="at most 2"):
+        _native.shuffled_table(1, 2, np.empty(EXACT + 1, np.uint16))
 
 
 def test_golden_orders():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forebay.kernels import _native
 from forebay.kernels.philox import derive_key, draws
 
 GOLDEN_EMPTY = (0xA6FEAAD10C1E29A9, 0x467CD89158561C21)
@@ -31,12 +32,6 @@ KNOWN = [
         (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
     ),
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled():
-    """Compiles before hypothesis looks at its clock."""
-    draws((0, 0), np.arange(3))
 
 
 def twin(counter, key):
@@ -107,6 +102,11 @@ def test_counters_are_checked():
         draws((1, 1), np.zeros(3))
     with pytest.raises(ValueError, match="1-D"):
         draws((1, 1), np.zeros((2, 2), np.uint64))
+
+
+def test_room_is_checked():
+    with pytest.raises(ValueError, match="four words for each"):
+        _native.draws(1, 2, np.zeros(3, np.uint64), np.zeros(11, np.uint32))
 
 
 def test_signed_counters_count_the_same():

@@ -12,7 +12,9 @@ NB_MODULE(_native, module) {
   forebay::bind::register_resample(module);
   forebay::bind::register_frames(module);
   forebay::bind::register_plain(module);
+  forebay::bind::register_permute(module);
   forebay::bind::register_runs(module);
+  forebay::bind::register_window_rows(module);
   forebay::bind::register_zstd(module);
 #if defined(FOREBAY_JPEG)
   forebay::bind::register_jpeg_sample(module);  // after ByteValues, which its signature names

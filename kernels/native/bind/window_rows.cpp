@@ -1,0 +1,63 @@
+#include "../core/window_rows.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+#include <vector>
+
+#include "register.hpp"
+
+namespace nb = nanobind;
+
+namespace forebay::bind {
+namespace {
+
+template <class T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Int = Array<const std::int64_t>;
+using Three = nb::ndarray<std::int64_t, nb::shape<3, -1>, nb::c_contig, nb::device::cpu>;
+
+Edges edges_of(const Int& array) {
+  return {array.data(), static_cast<std::int64_t>(array.size()) - 1};
+}
+
+std::tuple<std::int64_t, std::int64_t, std::int64_t> shuffle(
+    const Int& positions, const Int& lane_start, const Int& windows,
+    const Array<const std::uint64_t>& tables, const Three& out) {
+  if (lane_start.size() < 2 || windows.size() < 2 || tables.size() != windows.size() - 1)
+    throw nb::value_error("shuffle_positions: there must be a lane, a window, and a table for each");
+  if (lane_start.data()[lane_start.size() - 1] != windows.data()[windows.size() - 1])
+    throw nb::value_error("shuffle_positions: lanes and windows must have the same rows");
+  if (out.shape(1) != positions.size())
+    throw nb::value_error("shuffle_positions: out must be (3, positions)");
+  std::vector<std::int64_t> present(lane_start.size() - 1);
+  nb::gil_scoped_release unlocked;
+  const Shuffled found = shuffle_positions(
+      positions.data(), static_cast<std::int64_t>(positions.size()), edges_of(lane_start),
+      edges_of(windows), tables.data(), present.data(), out.data());
+  return {found.bad, found.missing, found.large};
+}
+
+std::int64_t place(const Int& window, const Int& edges, const Int& starts, const Int& blocks,
+                   const Array<std::int64_t>& row, const Array<std::int64_t>& block) {
+  if (edges.size() < 2 || starts.size() < 2 || blocks.size() != starts.size() - 1)
+    throw nb::value_error("place_rows: there must be a window, a block, and a start for each");
+  if (row.size() != window.size() || block.size() != window.size())
+    throw nb::value_error("place_rows: window, row and block must have one size");
+  nb::gil_scoped_release unlocked;
+  return place_rows(window.data(), static_cast<std::int64_t>(window.size()), edges_of(edges),
+                    edges_of(starts), blocks.data(), row.data(), block.data());
+}
+
+}  // namespace
+
+void register_window_rows(nb::module_& module) {
+  const auto strict = [](const char* name) { return nb::arg(name).noconvert(); };
+  module.def("shuffle_positions", &shuffle, strict("positions"), strict("lane_start"),
+             strict("windows"), strict("tables"), strict("out"));
+  module.def("place_rows", &place, strict("window"), strict("edges"), strict("starts"),
+             strict("blocks"), strict("row"), strict("block"));
+}
+
+}  // namespace forebay::bind
