@@ -22,7 +22,7 @@ WORKLOADS = (STARTUP,)
 
 @STARTUP.peer("recordio", imports=("forebay",))
 def forebay_cold(setting: Setting) -> Iterable[Any]:
-    """As forebay, with an empty cache of compiled kernels; the others' caches are warm. Some
-    kernels compile as they are imported, so forebay's own imports count here."""
+    """As forebay, with an empty cache of compiled kernels, and with forebay's own modules imported
+    within the time; the others' caches are warm."""
     os.environ["NUMBA_CACHE_DIR"] = str(setting.state)
     return forebay_loader(setting, "recordio")
