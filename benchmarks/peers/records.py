@@ -62,21 +62,19 @@ def _forebay(setting: Setting, form: str, order: str) -> Iterable[Any]:
         drop_last=True,
         num_workers=setting.workers,
         memory="1GB",
+        decode={"ids": fb.transforms.Pad()},
     )
 
-    def padded(batch: list[Any]) -> Any:
-        # Ragged fields come as a list of tensors; padding them is the user's in this version.
-        (rows,) = batch
-        lengths = torch.tensor([len(row) for row in rows])
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), lengths
+    def pair(batch: list[Any]) -> Any:
+        return batch[0], torch.from_numpy(loader.batch_info.lengths["ids"])
 
-    return Epochs(lambda _: map(padded, loader))
+    return Epochs(lambda _: map(pair, loader))
 
 
 @RECORDS.peer("recordio", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """RecordIO shards, uncompressed, all records shuffled ("full"); one thread a processor;
-    memory="1GB"; rows padded by the consumer."""
+    memory="1GB"; padded by the loader (`transforms.Pad`), lengths from `batch_info`."""
     return _forebay(setting, "recordio", "full")
 
 
