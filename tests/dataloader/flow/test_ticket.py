@@ -92,6 +92,20 @@ def test_blocks_that_stand_first_in_the_batch_are_decoded_first():
     assert [[k.block for k in s.keys] for s in slices] == [[9, 2], [2, 5]]
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    blocks=st.lists(st.integers(0, 12), min_size=1, max_size=400),
+    apart=st.sampled_from([1, 5_461, 5_462, 10**12]),
+)
+def test_numbers_of_blocks_do_not_change_how_rows_are_grouped(blocks, apart):
+    # 12 x 5,461 fits 16 bits and 12 x 5,462 does not.
+    near = pieces(ticket(blocks), 2)
+    far = pieces(ticket([10**9 + b * apart for b in blocks]), 2)
+    assert [s.places.tolist() for s in far] == [s.places.tolist() for s in near]
+    expected = sorted(range(len(blocks)), key=lambda place: (blocks.index(blocks[place]), place))
+    assert np.concatenate([s.places for s in far]).tolist() == expected
+
+
 def test_more_threads_make_smaller_slices_between_4_and_64_rows():
     whole = ticket([0] * 256)
     sizes = {t: len(pieces(whole, t)[0].places) for t in (0, 1, 2, 4, 100)}
