@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SPARE_BLOCKS = 32
 """Blocks' worth of memory that is kept for the next ones: about what the end of a window drops."""
-_SPARE_SHARE = 16
+_SPARE_SHARE = 4
 """They may take this part of the limit."""
 
 
@@ -237,7 +237,8 @@ class ShardDataset:
         if limit >= 1 << 62:
             return kept
         largest = rounded(int(self.blocks.memory.max(initial=0)))
-        blocks = min(_SPARE_BLOCKS, limit // _SPARE_SHARE // max(1, largest))
+        room = max(0, min(limit // _SPARE_SHARE, limit - kept))
+        blocks = min(_SPARE_BLOCKS, room // max(1, largest))
         self._reader.memory.bound(blocks * largest)
         return kept + blocks * largest
 

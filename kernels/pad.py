@@ -11,11 +11,11 @@ from forebay.kernels.blocks import RaggedBlocks, address_of
 from forebay.kernels.compiled import compiled
 from forebay.kernels.spans import (
     NAMES,
+    NO_PLACE,
+    NO_ROOM,
     TABLE,
     check_out,
-    check_places,
     names,
-    place_of,
     report,
     resolve_ragged,
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from forebay.kernels.spans import Int, Names
 
-__all__ = ["pad"]
+__all__ = ["pad", "pad_rows"]
 
 _AHEAD = 8
 _U8, _U16 = np.empty(0, np.uint8), np.empty(0, np.uint16)
@@ -64,19 +64,48 @@ def pad(
         ValueError, TypeError: shapes, dtypes or layouts do not go together.
         OverflowError: `fill` does not fit the dtype.
     """
-    named = names(which, rows, places)
     if out.ndim != 2:
         raise ValueError(f"pad: out must be (m, width), got shape {out.shape}")
-    check_out("pad", out, blocks.dtype, out.shape[1:])
+    width, named = out.shape[1], names(which, rows, places)
+    goes = np.arange(rows.size) if places is None else named[2]
+    if (outside := np.flatnonzero((goes < 0) | (goes >= len(out)))).size:
+        report("pad", 8 * int(outside[0]) + NO_PLACE, named)
+    spans = goes * width, np.full(rows.size, width, np.int64)
+    return pad_rows(blocks, which, rows, out.reshape(-1), spans, fill=fill, left=left)
+
+
+def pad_rows(
+    blocks: RaggedBlocks,
+    which: NDArray[Any] | None,
+    rows: NDArray[Any],
+    out: NDArray[Any],
+    spans: tuple[Int, Int],
+    *,
+    fill: Any = 0,
+    left: bool = False,
+) -> NDArray[np.int64]:
+    """As `pad`, to spans of differing width, such as rows of several matrices in one buffer.
+
+    Args:
+        out: (elements,) of the blocks' dtype, of 1, 2, 4 or 8 bytes an element, C-contiguous, the
+            caller's. What is in no span is left alone.
+        spans: (n,) int64 each: the first element of each row's span in `out`, and its width.
+            They must not overlap.
+    """
+    starts, widths = spans
+    named = names(which, rows, starts)
+    check_out("pad", out, blocks.dtype, ())
     itemsize = blocks.dtype.itemsize
     if itemsize not in (1, 2, 4, 8):
         raise TypeError(f"pad: elements must be of 1, 2, 4 or 8 bytes, got {blocks.dtype}")
+    if widths.shape != rows.shape or widths.dtype != np.int64:
+        raise ValueError(f"pad: widths must be {rows.shape} int64, got {widths.shape}")
     # Zero, the usual, needs no conversion, which costs as much as many rows.
     zero = type(fill) is int and fill == 0
     pattern = 0 if zero else int(np.array([fill], blocks.dtype).view(f"u{itemsize}")[0])
     kept = np.empty(rows.size, np.int64)
-    shape = (len(out), out.shape[1], itemsize)
-    code = _pad(blocks.table, named, shape, address_of(out), np.uint64(pattern), left, kept)
+    where = (address_of(out), len(out), itemsize)
+    code = _pad(blocks.table, named, widths, where, np.uint64(pattern), left, kept)
     report("pad", code, named)
     return kept
 
@@ -99,32 +128,34 @@ def _fill(target: np.uint64, count: int, itemsize: int, fill: np.uint64) -> None
 
 
 @compiled(
-    f"int64({TABLE}, {NAMES}, UniTuple(int64, 3), uint64, uint64, boolean, int64[::1])",
+    f"int64({TABLE}, {NAMES}, int64[::1], UniTuple(int64, 3), uint64, boolean, int64[::1])",
 )
 def _pad(
     table: NDArray[np.uint64],
     named: Names,
-    shape: tuple[int, int, int],
-    out: int,
+    widths: Int,
+    where: tuple[int, int, int],
     fill: np.uint64,
     left: bool,
     kept: Int,
 ) -> int:
-    which, rows, places = named
-    room, width, itemsize = shape
+    which, rows, starts = named
+    out, room, itemsize = where
     found = np.empty(rows.size, np.uint64)
     code = resolve_ragged(table, which, rows, itemsize, found, kept)
     if code >= 0:
         return code
-    code = check_places(places, rows.size, room)
-    if code >= 0:
-        return code
+    for i in range(rows.size):
+        if widths[i] < 0 or starts[i] < 0 or widths[i] > room or starts[i] > room - widths[i]:
+            return 8 * i + NO_ROOM
     for i in range(rows.size):
         if i + _AHEAD < rows.size:
-            prefetch_run(found[i + _AHEAD], min(kept[i + _AHEAD], width) * itemsize)
+            ahead = min(kept[i + _AHEAD], widths[i + _AHEAD])
+            prefetch_run(found[i + _AHEAD], ahead * itemsize)
+        width = widths[i]
         size = min(kept[i], width)
         kept[i] = size
-        row = np.uint64(out) + np.uint64(place_of(places, i) * width * itemsize)
+        row = np.uint64(out) + np.uint64(starts[i] * itemsize)
         first, blank = (width - size, 0) if left else (0, size)
         copy_bytes(row + np.uint64(first * itemsize), found[i], size * itemsize)
         _fill(row + np.uint64(blank * itemsize), width - size, itemsize, fill)

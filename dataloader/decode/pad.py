@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from forebay.dataloader.decode.selection import Selection
 from forebay.dataloader.flow.slot import Slot
 from forebay.dataloader.flow.ticket import Part
+from forebay.formats.block_memory import rounded
 from forebay.formats.column import VarColumn
 from forebay.formats.record import Field
 from forebay.kernels.blocks import RaggedBlocks
-from forebay.kernels.gather import gather_ragged, ragged_lengths
+from forebay.kernels.gather import ragged_lengths
+from forebay.kernels.pad import pad_rows
 
 Int = NDArray[np.int64]
 APART = 64
@@ -94,14 +96,18 @@ def pad(field: Field, spec: Pad, chosen: Selection, parts: tuple[Part, ...], slo
     sizes = np.array([part.stop - part.first for part in parts])
     room = -(-sizes * widths * dtype.itemsize // APART) * APART // dtype.itemsize
     begins = np.cumsum(room) - room
-    flat = slot.take(max(1, int(room.sum())) * dtype.itemsize).view(dtype)
-    flat[:] = spec.filler(field.dtype)
+    # Of few sizes, so that memory given back fits what is taken next.
+    total = rounded(max(1, int(room.sum())) * dtype.itemsize)
+    flat = slot.take(total).view(dtype)
+    filler = spec.filler(field.dtype)
+    if len(chosen) < slot.n:
+        flat[:] = filler
     if blocks is not None:
-        starts = np.repeat(begins - np.array([p.first for p in parts]) * widths, sizes)
-        starts += np.arange(slot.n) * np.repeat(widths, sizes)
-        if spec.side == "left":
-            starts += np.repeat(widths, sizes) - lengths
-        gather_ragged(blocks, which, chosen.rows, flat, starts[chosen.places])
+        starts: Int = np.repeat(begins - np.array([p.first for p in parts]) * widths, sizes)
+        wide = np.repeat(widths, sizes)
+        starts += np.arange(slot.n) * wide
+        spans = starts[chosen.places], wide[chosen.places]
+        pad_rows(blocks, which, chosen.rows, flat, spans, fill=filler, left=spec.side == "left")
     edges = zip(begins.tolist(), sizes.tolist(), widths.tolist(), strict=True)
     slot.padded[field.name] = [flat[b : b + n * w].reshape(n, w) for b, n, w in edges]
     slot.lengths[field.name] = lengths
