@@ -341,3 +341,19 @@ def place_rows(
     block: NDArray[np.int64],
 ) -> int:
     """See `forebay.kernels.window_rows`; the number of the first row without a block, or -1."""
+
+def gather_fixed(
+    table: NDArray[np.uint64],
+    which: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    places: NDArray[np.int64],
+    room: int,
+    width: int,
+    out: int,
+) -> int:
+    """Copies rows of `width` bytes to address `out`, which has room for so many; -1, or what
+    `forebay.kernels.spans.report` understands. The addresses are the caller's to prove.
+
+    Raises:
+        ValueError: `which` or `places` has another size than `rows`, and is not empty.
+    """

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.kernels.address import copy_bytes, prefetch_run, typed_at
+from forebay.kernels import _native
+from forebay.kernels.address import copy_bytes, prefetch_run
 from forebay.kernels.blocks import FixedBlocks, RaggedBlocks, address_of
 from forebay.kernels.compiled import compiled
 from forebay.kernels.spans import (
@@ -14,11 +15,8 @@ from forebay.kernels.spans import (
     NO_ROOM,
     TABLE,
     check_out,
-    check_places,
     names,
-    place_of,
     report,
-    resolve_fixed,
     resolve_ragged,
 )
 
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["gather_fixed", "gather_ragged", "gather_rows", "ragged_lengths"]
 
 _AHEAD = 8
-_WORD, _HALF = np.empty(0, np.uint64), np.empty(0, np.uint32)
-_QUARTER, _BYTE = np.empty(0, np.uint16), np.empty(0, np.uint8)
 
 
 def gather_rows(values: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
@@ -52,7 +48,7 @@ def gather_rows(values: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> 
     named = names(None, rows, None)
     table = np.array([[address_of(values), len(values)]], np.uint64)
     width = values.nbytes // max(1, len(values))
-    code = _fixed(table, named, len(out), width, address_of(out))
+    code = _native.gather_fixed(table, *named, len(out), width, address_of(out))
     report("gather_rows", code, named)
 
 
@@ -77,7 +73,7 @@ def gather_fixed(
     """
     named = names(which, rows, places)
     check_out("gather_fixed", out, blocks.dtype, blocks.shape)
-    code = _fixed(blocks.table, named, len(out), blocks.row_bytes, address_of(out))
+    code = _native.gather_fixed(blocks.table, *named, len(out), blocks.row_bytes, address_of(out))
     report("gather_fixed", code, named)
 
 
@@ -115,38 +111,6 @@ def gather_ragged(
     check_out("gather_ragged", out, blocks.dtype, ())
     code = _ragged(blocks.table, named, len(out), blocks.dtype.itemsize, address_of(out))
     report("gather_ragged", code, named)
-
-
-@compiled()
-def _copy_rows(found: NDArray[np.uint64], places: Int, out: int, width: int) -> None:
-    for i in range(found.size):
-        if i + _AHEAD < found.size:
-            prefetch_run(found[i + _AHEAD], width)
-        target = np.uint64(out) + np.uint64(place_of(places, i) * width)
-        # A copy whose size the compiler knows is a load and a store, not a call.
-        if width == 8:
-            typed_at(target, _WORD)[0] = typed_at(found[i], _WORD)[0]
-        elif width == 4:
-            typed_at(target, _HALF)[0] = typed_at(found[i], _HALF)[0]
-        elif width == 2:
-            typed_at(target, _QUARTER)[0] = typed_at(found[i], _QUARTER)[0]
-        elif width == 1:
-            typed_at(target, _BYTE)[0] = typed_at(found[i], _BYTE)[0]
-        else:
-            copy_bytes(target, found[i], width)
-
-
-@compiled(f"int64({TABLE}, {NAMES}, int64, int64, uint64)")
-def _fixed(table: NDArray[np.uint64], named: Names, room: int, width: int, out: int) -> int:
-    which, rows, places = named
-    found = np.empty(rows.size, np.uint64)
-    code = resolve_fixed(table, which, rows, width, found)
-    if code >= 0:
-        return code
-    code = check_places(places, rows.size, room)
-    if code < 0:
-        _copy_rows(found, places, out, width)
-    return code
 
 
 @compiled(f"int64({TABLE}, {NAMES}, int64[::1])")

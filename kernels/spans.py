@@ -30,7 +30,6 @@ __all__ = [
     "names",
     "place_of",
     "report",
-    "resolve_fixed",
     "resolve_ragged",
 ]
 
@@ -134,20 +133,6 @@ def _check_names(table: NDArray[np.uint64], which: Int, rows: Int, column: int) 
     return -1
 
 
-@compiled()
-def resolve_fixed(
-    table: NDArray[np.uint64], which: Int, rows: Int, row_bytes: int, found: NDArray[np.uint64]
-) -> int:
-    """Writes the address of each row to `found`. Returns -1, or what `report` understands."""
-    code = _check_names(table, which, rows, 1)
-    if code >= 0:
-        return code
-    for i in range(rows.size):
-        block = which[i] if which.size else 0
-        found[i] = table[block, 0] + np.uint64(rows[i] * row_bytes)
-    return -1
-
-
 # Starts and lengths lie all over memory: they are asked for a few rows ahead, since a miss of the
 # cache costs as much as all the rest of a row.
 @compiled()
@@ -159,7 +144,8 @@ def resolve_ragged(
     found: NDArray[np.uint64],
     lengths: Int,
 ) -> int:
-    """Writes address and length (in elements) of each row. Returns as `resolve_fixed`."""
+    """Writes address and length (in elements) of each row. Returns -1, or what `report`
+    understands."""
     code = _check_names(table, which, rows, 2)
     if code >= 0:
         return code

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.kernels import _native
 from forebay.kernels.blocks import FixedBlocks, RaggedBlocks
 from forebay.kernels.gather import gather_fixed, gather_ragged, gather_rows, ragged_lengths
 
@@ -138,3 +139,10 @@ def test_shapes_and_types_are_refused():
 def test_no_rows_of_no_width():
     gather_rows(np.zeros((4, 0)), np.arange(4), np.zeros((4, 0)))
     gather_rows(np.zeros((0, 3)), np.arange(0), np.zeros((0, 3)))
+
+
+def test_native_names_are_of_one_size():
+    table, rows, none = np.zeros((1, 2), np.uint64), np.zeros(2, np.int64), np.empty(0, np.int64)
+    for which, places in ((rows[:1], none), (none, rows[:1])):
+        with pytest.raises(ValueError, match="as long as rows"):
+            _native.gather_fixed(table, which, rows, places, 2, 8, 0)

@@ -12,6 +12,7 @@ NB_MODULE(_native, module) {
   forebay::bind::register_resample(module);
   forebay::bind::register_frames(module);
   forebay::bind::register_plain(module);
+  forebay::bind::register_gather(module);
   forebay::bind::register_permute(module);
   forebay::bind::register_runs(module);
   forebay::bind::register_window_rows(module);

@@ -19,6 +19,7 @@ void register_jpeg_transcode(nanobind::module_& module);
 void register_resample(nanobind::module_& module);
 void register_frames(nanobind::module_& module);
 void register_plain(nanobind::module_& module);
+void register_gather(nanobind::module_& module);
 void register_permute(nanobind::module_& module);
 void register_runs(nanobind::module_& module);
 void register_window_rows(nanobind::module_& module);

@@ -1,0 +1,29 @@
+// Rows of fixed size out of many blocks, each to its own place. See kernels/gather.py.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace forebay {
+
+// Blocks by address: rows of `width` bytes.
+struct FixedBlock {
+  std::uint64_t address;
+  std::uint64_t rows;
+};
+static_assert(sizeof(FixedBlock) == 16, "Python makes the table: two uint64 a block");
+
+// Which rows go where; `which` null where all are of block 0, `places` null for 0, 1, 2, ...
+struct Named {
+  const std::int64_t* which;
+  const std::int64_t* rows;
+  const std::int64_t* places;
+  std::int64_t count;
+};
+
+// Copies each row to its place in `out` of `room` rows. -1, or 8 * number of the first row that is
+// refused + the reason, as kernels/spans.py counts them; then nothing was written.
+std::int64_t gather_fixed(const FixedBlock* blocks, std::int64_t count, const Named& named,
+                          std::int64_t room, std::size_t width, std::uint8_t* out) noexcept;
+
+}  // namespace forebay
