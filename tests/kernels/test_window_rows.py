@@ -110,16 +110,26 @@ def test_windows_that_do_not_exist(window):
         )
 
 
+def test_an_epoch_of_no_rows():
+    out, none = np.empty((3, 1), np.int64), np.empty(0, np.int64)
+    lanes, windows, tables = parts([0]), parts([]), np.empty(0, np.uint64)
+    assert shuffle_positions(none, lanes, windows, tables, out[:, :0].copy()) == (-1, 0, 0)
+    assert shuffle_positions(np.zeros(1, np.int64), lanes, windows, tables, out)[0] == 0
+    place_rows(none, parts([]), parts([]), none, none, none)
+    with pytest.raises(ValueError, match="rows but no window"):
+        shuffle_positions(none, np.array([0, 5]), np.array([5]), tables, out[:, :0].copy())
+
+
 def test_sizes_are_checked():
     one, out = parts([10]), np.empty((3, 1), np.int64)
     tables, position = np.array([LARGE]), np.zeros(1, np.int64)
-    with pytest.raises(ValueError, match="a table for each"):
+    with pytest.raises(ValueError, match="a table for each window"):
         shuffle_positions(position, one, one, tables[:0], out)
     with pytest.raises(ValueError, match="the same rows"):
         shuffle_positions(position, parts([9]), one, tables, out)
     with pytest.raises(ValueError, match=r"\(3, positions\)"):
         shuffle_positions(np.zeros(2, np.int64), one, one, tables, out)
-    with pytest.raises(ValueError, match="a start for each"):
+    with pytest.raises(ValueError, match="blocks have a start"):
         place_rows(position, one, one, np.arange(2), position.copy(), position.copy())
     with pytest.raises(ValueError, match="one size"):
         place_rows(position, one, one, np.arange(1), np.zeros(2, np.int64), position.copy())

@@ -25,8 +25,11 @@ Edges edges_of(const Int& array) {
 std::tuple<std::int64_t, std::int64_t, std::int64_t> shuffle(
     const Int& positions, const Int& lane_start, const Int& windows,
     const Array<const std::uint64_t>& tables, const Three& out) {
-  if (lane_start.size() < 2 || windows.size() < 2 || tables.size() != windows.size() - 1)
-    throw nb::value_error("shuffle_positions: there must be a lane, a window, and a table for each");
+  if (lane_start.size() < 2 || windows.size() < 1 || tables.size() != windows.size() - 1)
+    throw nb::value_error("shuffle_positions: there must be a lane, and a table for each window");
+  // An epoch of no rows has no windows; then no position exists, and none is looked up.
+  if (windows.size() == 1 && windows.data()[0] > 0)
+    throw nb::value_error("shuffle_positions: there are rows but no window");
   if (lane_start.data()[lane_start.size() - 1] != windows.data()[windows.size() - 1])
     throw nb::value_error("shuffle_positions: lanes and windows must have the same rows");
   if (out.shape(1) != positions.size())
@@ -41,8 +44,8 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> shuffle(
 
 std::int64_t place(const Int& window, const Int& edges, const Int& starts, const Int& blocks,
                    const Array<std::int64_t>& row, const Array<std::int64_t>& block) {
-  if (edges.size() < 2 || starts.size() < 2 || blocks.size() != starts.size() - 1)
-    throw nb::value_error("place_rows: there must be a window, a block, and a start for each");
+  if (edges.size() < 1 || starts.size() < 1 || blocks.size() != starts.size() - 1)
+    throw nb::value_error("place_rows: edges and starts must end in a total, blocks have a start");
   if (row.size() != window.size() || block.size() != window.size())
     throw nb::value_error("place_rows: window, row and block must have one size");
   nb::gil_scoped_release unlocked;

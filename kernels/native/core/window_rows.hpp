@@ -23,7 +23,7 @@ constexpr std::uint64_t kMissing = 0, kLarge = 1;
 // Of each position its window and its row in the epoch's order; `out` is three rows of `count`:
 // windows, rows, missing windows. `tables` has the address of each window's shuffle (uint16, one a
 // row of it, alive and so long), or kMissing or kLarge. `present`: one a lane, for the walk's use.
-// Lanes and windows must have the same total and at least one part each.
+// Lanes and windows must have the same total; there must be a lane, and a window if any rows.
 Shuffled shuffle_positions(const std::int64_t* positions, std::int64_t count, Edges lanes,
                            Edges windows, const std::uint64_t* tables, std::int64_t* present,
                            std::int64_t* out) noexcept;
