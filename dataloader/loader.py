@@ -27,6 +27,7 @@ from forebay.dataloader.device.pool import SlotPool
 from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.info import BatchInfo
+from forebay.dataloader.flow.kept import Kept
 from forebay.dataloader.flow.line import Line, LineSettings
 from forebay.dataloader.flow.runner import Runner, Stages
 from forebay.dataloader.flow.ticket import Cutting
@@ -132,6 +133,7 @@ class DataLoader:
         self._together = (
             1 if self._images else together(self.config, self._plan, dataset, costs, batch_bytes)
         )
+        self._kept = Kept(self._budget) if self._fits(costs, batch_bytes) else None
         self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
     def __len__(self) -> int:
@@ -170,9 +172,13 @@ class DataLoader:
     def __repr__(self) -> str:
         return f"DataLoader({self.dataset!r}, {self.config!r})"
 
+    def _fits(self, costs: Costs, batch_bytes: int) -> bool:
+        """Whether all blocks fit in memory beside the work, so that they can stay."""
+        held = int(self.dataset.blocks.memory.sum() * costs.share)
+        return self.config.memory >= least_memory(self.dataset, costs, held, batch_bytes)
+
     def _settings(self, costs: Costs, batch_bytes: int) -> PlanSettings:
         config, blocks = self.config, self.dataset.blocks
-        held = int(blocks.memory.sum() * costs.share)
         return PlanSettings(
             first_row=blocks.first_row,
             order=config.order,
@@ -182,7 +188,7 @@ class DataLoader:
             by_record=(
                 config.order == "full"
                 and self.dataset.record_readable
-                and config.memory < least_memory(self.dataset, costs, held, batch_bytes)
+                and not self._fits(costs, batch_bytes)
             ),
         )
 
@@ -207,7 +213,9 @@ class DataLoader:
             lease,
             stages.fetch,
             stages.device,
-            LineSettings(cutting, config.prefetch, evict_early=plan.keep_for_later),
+            LineSettings(
+                cutting, config.prefetch, evict_early=plan.keep_for_later, kept=self._kept
+            ),
         )
         return Runner(line, stages, config.threads, self._board, self._where, lease)
 

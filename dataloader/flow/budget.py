@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Literal
 
-Account = Literal["fetch", "blocks", "decode", "slots", "pool", "indexes"]
+Account = Literal["fetch", "blocks", "decode", "slots", "pool", "kept", "indexes"]
 
 
 class Budget:
@@ -16,8 +16,8 @@ class Budget:
 
     fetch: bytes at rest being read; blocks: decompressed blocks; decode: pixels of images that are
     being decoded; slots: batches being built or waiting for the consumer; pool: memory of finished
-    batches kept for the next; indexes: what readers keep of footers and indexes, charged once at
-    its bound.
+    batches kept for the next; kept: blocks that one run leaves for the next; indexes: what readers
+    keep of footers and indexes, charged once at its bound.
 
     Each run charges to a lease of its own. What a lease holds counts until it is closed or gone,
     so a run that an interrupt tore in the middle of its bookkeeping leaves no charge behind.

@@ -12,6 +12,7 @@ from typing import Any
 
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.fault import Fault
+from forebay.dataloader.flow.kept import Kept
 from forebay.dataloader.flow.residents import Resident, Residents
 from forebay.dataloader.flow.slot import Slot, SlotSpec
 from forebay.dataloader.flow.stage import Device, Fetch
@@ -95,11 +96,13 @@ class LineSettings:
         cutting: of tickets into slices.
         depth: tickets under way at once, finished ones that wait for the consumer included.
         evict_early: whether kept blocks are dropped to admit any ticket, not only the head.
+        kept: of the loader, where its runs leave blocks for the next; None: they are dropped.
     """
 
     cutting: Cutting
     depth: int
     evict_early: bool
+    kept: Kept | None = None
 
 
 class Line:
@@ -128,7 +131,7 @@ class Line:
         self._entering: Flight | None = None
         self._loads: deque[LoadTask] = deque()
         self._unsealed: deque[Flight] = deque()
-        self._residents = Residents(budget)
+        self._residents = Residents(budget, settings.kept)
         self._running = 0
         self._exhausted = False
 
@@ -276,7 +279,14 @@ class Line:
         return True
 
     def _start(self, flight: Flight, key: LoadKey, rows: Scattered | None) -> Resident | None:
-        """Charges for a load and queues it; None when the budget has no room."""
+        """Charges for a load and queues it, unless an earlier run left the block; None when the
+        budget has no room."""
+        kept = self._settings.kept
+        if kept is not None and (found := kept.take(key)) is not None:
+            if self._charge(flight, blocks=found[1]):
+                return self._residents.revive(key, *found)
+            kept.leave(key, *found)
+            return None
         try:
             stored, memory = self._fetch.cost(key, rows)
         except self._fetch.damage as e:
@@ -295,6 +305,8 @@ class Line:
         # One charge decides; the accounts are told apart afterwards.
         while not self._budget.try_charge("slots", total):
             if self._device.trim(total):
+                continue
+            if self._settings.kept is not None and self._settings.kept.trim(total):
                 continue
             if self._residents.evict(spare_only=not self._settings.evict_early):
                 continue

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forebay.dataloader.flow.budget import Budget
+from forebay.dataloader.flow.kept import Kept
 from forebay.dataloader.flow.ticket import LoadKey
 
 
@@ -39,10 +40,15 @@ class Resident:
 
 
 class Residents:
-    """All loads of one run, with their bytes charged to the budget."""
+    """All loads of one run, with their bytes charged to the budget.
 
-    def __init__(self, budget: Budget) -> None:
+    Args:
+        kept: where blocks go that the run needs no more; None: they are dropped.
+    """
+
+    def __init__(self, budget: Budget, kept: Kept | None = None) -> None:
         self._budget = budget
+        self._kept = kept
         self._by_key: dict[LoadKey, Resident] = {}
         # Unneeded at the moment but kept; the least recently used comes first.
         self._idle: OrderedDict[LoadKey, Resident] = OrderedDict()
@@ -55,6 +61,12 @@ class Residents:
         """Notes a load whose bytes are charged already (fetch: stored, blocks: memory)."""
         resident = Resident(key, stored, memory, keep=key.step < 0)
         self._by_key[key] = resident
+        return resident
+
+    def revive(self, key: LoadKey, block: Any, nbytes: int) -> Resident:
+        """Notes a block of an earlier run, whose bytes are charged already."""
+        resident = self.add(key, 0, nbytes)
+        resident.block, resident.done = block, True
         return resident
 
     def need(self, resident: Resident) -> None:
@@ -105,9 +117,9 @@ class Residents:
         return True
 
     def clear(self) -> None:
-        """Drops everything and gives all bytes back."""
+        """Drops everything and gives all bytes back, but for what the next run gets."""
         for resident in list(self._by_key.values()):
-            self._drop(resident)
+            self._retire(resident)
         self._idle.clear()
         self._spare.clear()
 
@@ -119,7 +131,14 @@ class Residents:
         if resident.keep and resident.error is None:
             (self._spare if resident.spare else self._idle)[resident.key] = resident
         else:
-            self._drop(resident)
+            self._retire(resident)
+
+    def _retire(self, resident: Resident) -> None:
+        key, block, nbytes = resident.key, resident.block, resident.memory
+        whole = resident.done and resident.error is None and key.step < 0
+        self._drop(resident)
+        if whole and self._kept is not None:
+            self._kept.leave(key, block, nbytes)
 
     def _unlist(self, resident: Resident) -> None:
         self._idle.pop(resident.key, None)

@@ -83,8 +83,8 @@ def resident():
 
 
 def held(loader_):
-    """Bytes that a run left behind: not indexes, nor memory of slots, which the loader keeps."""
-    kept = ("indexes", "pool")
+    """Bytes that a run left behind, but for what the loader keeps: indexes, memory, blocks."""
+    kept = ("indexes", "pool", "kept")
     return sum(v for k, v in loader_.stats().budget_by_account.items() if k not in kept)
 
 
@@ -272,7 +272,7 @@ try:
 except KeyboardInterrupt as e:
     print("in the body:", type(e).__name__)
 print(left())
-iterator = iter(loader)
+iterator = iter(make())  # which has kept no blocks, so that it fetches, slowly
 threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     while True:
@@ -360,7 +360,8 @@ class Interrupt:
         return self
 
 def held():
-    loader._pool.trim(1 << 40)  # else it stays for the next run
+    loader._pool.trim(1 << 40)  # else these stay for the next run
+    loader._kept.trim(1 << 40)
     return {k: v for k, v in loader.stats().budget_by_account.items() if v and k != "indexes"}
 
 def run(interrupt):
