@@ -10,12 +10,18 @@ from typing import Any
 import numpy as np
 
 from forebay.dataloader.config import LoaderConfig
+from forebay.dataloader.fetch.scattered import scattered_cost
+from forebay.dataloader.flow.ticket import Scattered
 from forebay.dataloader.plan.epoch import PlanSettings
 from forebay.dataloader.plan.footprint import resident_bytes
 from forebay.formats.dataset import ShardDataset
+from forebay.formats.errors import ShardError
 
 SAMPLE = 8
 """Blocks looked at to estimate what the chosen columns take."""
+
+SAMPLE_ROWS = 64
+"""Rows looked at to estimate what rows take that are read one by one."""
 
 TOGETHER_ROWS = 1 << 14
 TOGETHER_SHARE = 64
@@ -79,6 +85,22 @@ def least_memory(dataset: ShardDataset, costs: Costs, resident: int, batch_bytes
     return min(need + every_index, -(-need * INDEX_SHARE // (INDEX_SHARE - 1)))
 
 
+def scattered_bytes(dataset: ShardDataset, count: int) -> int:
+    """Bytes that so many rows take that are read one by one, while they are read too.
+
+    Estimated by some rows from all over the dataset, and a quarter more.
+    """
+    count = min(count, len(dataset))
+    rows = np.linspace(0, len(dataset) - 1, min(count, SAMPLE_ROWS)).astype(np.int64)
+    blocks = np.searchsorted(dataset.blocks.first_row, rows, "right") - 1
+    try:
+        cost = scattered_cost(dataset, Scattered(blocks, rows - dataset.blocks.first_row[blocks]))
+    except ShardError:
+        # The samples' own faults will say so.
+        return 0
+    return sum(cost) * count * 5 // (4 * len(rows))
+
+
 def check_memory(
     config: LoaderConfig,
     plan: PlanSettings,
@@ -94,8 +116,14 @@ def check_memory(
     if not len(dataset.blocks):
         return
     blocks = (dataset.blocks.memory * costs.share).astype("int64")
-    window = 0 if plan.by_record else resident_bytes(plan, blocks, epoch=0, batch=config.batch_size)
+    if plan.by_record:
+        window = scattered_bytes(dataset, config.batch_size)
+    else:
+        window = resident_bytes(plan, blocks, epoch=0, batch=config.batch_size)
     least = least_memory(dataset, costs, window, batch_bytes)
+    if plan.by_record:
+        # Of few blocks all may take less.
+        least = min(least, least_memory(dataset, costs, int(blocks.sum()), batch_bytes))
     if config.memory < least:
         raise ValueError(
             f"memory={config.memory} bytes is too little for order {config.order!r}: it needs "
@@ -123,8 +151,7 @@ def together(
     if count < 2:
         return 1
     if plan.by_record:
-        # Rows read one by one: at rest, as records, and as values.
-        held = 3 * batch_bytes * count
+        held = scattered_bytes(dataset, config.batch_size * count)
     else:
         blocks = (dataset.blocks.memory * costs.share).astype("int64")
         held = resident_bytes(plan, blocks, epoch=0, batch=config.batch_size * count)

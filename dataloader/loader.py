@@ -42,6 +42,7 @@ from forebay.dataloader.least_memory import (
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.window import window_shape
 from forebay.dataloader.progress import Progress
+from forebay.formats.column import Block
 from forebay.formats.dataset import ShardDataset
 from forebay.telemetry.meter import Board
 from forebay.telemetry.stats import LoaderStats
@@ -133,7 +134,7 @@ class DataLoader:
         self._together = (
             1 if self._images else together(self.config, self._plan, dataset, costs, batch_bytes)
         )
-        self._kept = Kept(self._budget) if self._fits(costs, batch_bytes) else None
+        self._kept = Kept(self._budget, _undamaged) if self._fits(costs, batch_bytes) else None
         self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
     def __len__(self) -> int:
@@ -222,6 +223,10 @@ class DataLoader:
     def _where(self, block: int, row: int) -> tuple[str, int]:
         shard, inside = self.dataset.shard_of(block)
         return shard.file, int(np.sum(shard.block_rows[:inside])) + row
+
+
+def _undamaged(block: Block) -> bool:
+    return not block.damaged
 
 
 class EpochIterator:

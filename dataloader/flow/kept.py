@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from forebay.dataloader.flow.budget import Budget
@@ -14,10 +15,14 @@ class Kept:
 
     Its charge is stated anew with each change, so what an interrupt tears is right again with the
     next.
+
+    Args:
+        sound: whether a block may stay; one with damage is read anew, which may have been mended.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, sound: Callable[[Any], bool]) -> None:
         self._budget = budget
+        self._sound = sound
         # Reentrant: the collector may close another run of the same loader while we are inside.
         self._lock = threading.RLock()
         self._blocks: dict[LoadKey, tuple[Any, int]] = {}
@@ -27,7 +32,7 @@ class Kept:
         """Keeps a block of so many bytes, which nobody else charges, if there is room."""
         with self._lock:
             self.take(key)
-            if self._budget.try_hold("kept", self._nbytes + nbytes):
+            if self._sound(block) and self._budget.try_hold("kept", self._nbytes + nbytes):
                 self._blocks[key] = block, nbytes
                 self._nbytes += nbytes
 

@@ -16,9 +16,21 @@ def key(block):
     return LoadKey(block)
 
 
+def sound(block):
+    return block != "damaged"
+
+
+def test_what_is_damaged_is_not_kept():
+    budget = Budget(100)
+    kept = Kept(budget, sound)
+    kept.leave(key(1), "damaged", 30)
+    assert kept.take(key(1)) is None
+    assert budget.held == 0
+
+
 def test_what_was_left_is_taken_once():
     budget = Budget(100)
-    kept = Kept(budget)
+    kept = Kept(budget, sound)
     kept.leave(key(1), "one", 30)
     assert budget.by_account()["kept"] == 30
     assert kept.take(key(2)) is None
@@ -29,7 +41,7 @@ def test_what_was_left_is_taken_once():
 
 def test_left_again_it_counts_once():
     budget = Budget(100)
-    kept = Kept(budget)
+    kept = Kept(budget, sound)
     kept.leave(key(1), "old", 30)
     kept.leave(key(1), "new", 40)
     assert budget.held == 40
@@ -38,7 +50,7 @@ def test_left_again_it_counts_once():
 
 def test_what_does_not_fit_is_dropped():
     budget = Budget(100)
-    kept = Kept(budget)
+    kept = Kept(budget, sound)
     budget.charge("slots", 80)
     kept.leave(key(1), "one", 30)
     assert kept.take(key(1)) is None
@@ -46,7 +58,7 @@ def test_what_does_not_fit_is_dropped():
 
 
 def test_the_first_left_goes_first():
-    kept = Kept(Budget(100))
+    kept = Kept(Budget(100), sound)
     for block in (3, 1, 2):
         kept.leave(key(block), block, 30)
     assert kept.trim(31) == 60
@@ -65,7 +77,7 @@ def test_the_first_left_goes_first():
 )
 def test_its_charge_is_what_it_holds(steps):
     budget, held = Budget(100), {}
-    kept = Kept(budget)
+    kept = Kept(budget, sound)
     for what, block, n in steps:
         if what == "leave":
             held.pop(block, None)
