@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-__all__ = ["FRAMING", "BadSample", "JpegSampler", "available"]
+__all__ = ["FRAMING", "LARGEST_SIDE", "BadSample", "JpegSampler", "available"]
 
 FRAMING = 13
 """Numbers of a framing: of the upright image the box (top, left, height, width); the (height,
 width) that it is resampled to; of that the window (top, left, height, width) that is kept; where
 in the sample it goes (top, left); 1 to mirror it. What it leaves free gets byte 0's value."""
+
+LARGEST_SIDE = 1 << 20
+"""The largest height or width that a box may be resampled to; kLargestSide of the core."""
 
 # DecodeStatus of native/core/jpeg/decode.hpp.
 _KINDS: dict[int, Literal["damaged", "other", "memory"]] = {

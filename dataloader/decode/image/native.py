@@ -15,7 +15,7 @@ from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.dataloader.flow.scratch import Scratch
 from forebay.kernels.jpeg_header import headers
-from forebay.kernels.jpeg_sample import JpegSampler
+from forebay.kernels.jpeg_sample import LARGEST_SIDE, JpegSampler
 
 PIXEL_BYTES = 8
 """Bytes a pixel of the image while it decodes, at most: its coefficients, 2 bytes of each of three
@@ -64,7 +64,7 @@ class NativeDecoder:
                 continue
             size = (width, height) if orientation >= 5 else (height, width)
             framing = framing_of(size, self._spec.steps(size, u[i]))
-            if framing is not None:
+            if framing is not None and max(framing.size) <= LARGEST_SIDE:
                 chosen.append(i)
                 framings.append(framing.numbers())
         return chosen, framings

@@ -11,6 +11,7 @@ import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
 
+from forebay.dataloader.decode.framing import Framing, framing_of
 from forebay.dataloader.decode.image.decoder import Bad, Encoded
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.transforms import Crop, Flip, Scale, Step
@@ -38,6 +39,9 @@ ORIENTATION = 0x0112
 PIXEL_BYTES = 16
 """Bytes a pixel while an image decodes, at most: Pillow keeps 4 (RGB and CMYK alike), turning and
 converting copy, and progressive JPEG and WebP hold up to as much again inside their decoders."""
+SCALED_PIXELS = 1 << 22
+"""A scaled image of more pixels is never made whole, only the part of it that is kept: a picture
+of 3 x 65500 whose short side becomes 224 would take 4 GB."""
 UPRIGHT = {
     2: PIL.Image.Transpose.FLIP_LEFT_RIGHT,
     3: PIL.Image.Transpose.ROTATE_180,
@@ -82,6 +86,12 @@ class PillowDecoder:
                 self._scratch.lent(PIXEL_BYTES * image.width * image.height + len(data)),
             ):
                 pixels = self._pixels(image, u)
+        except PIL.UnidentifiedImageError as e:
+            # Pillow's own words name an object in memory.
+            raise DecodeError(
+                f"image of {len(data)} bytes does not decode: it has no whole header of "
+                f"{' or '.join(FORMATS)}"
+            ) from e
         except BROKEN as e:
             raise DecodeError(f"image of {len(data)} bytes does not decode: {e}") from e
         self._store(pixels, out)
@@ -93,7 +103,11 @@ class PillowDecoder:
         coloured = (
             upright if upright.mode == self._spec.color else upright.convert(self._spec.color)
         )
-        steps = self._spec.steps((coloured.height, coloured.width), u)
+        size = (coloured.height, coloured.width)
+        steps = self._spec.steps(size, u)
+        framing = framing_of(size, steps)
+        if framing is not None and framing.size[0] * framing.size[1] > SCALED_PIXELS:
+            return np.asarray(framed(coloured, framing))
         return np.asarray(apply(coloured, steps))
 
     def _store(self, pixels: NDArray[np.uint8], out: NDArray[Any]) -> None:
@@ -119,6 +133,27 @@ def apply(image: PIL.Image.Image, steps: Sequence[Step]) -> PIL.Image.Image:
             case Flip():
                 image = image.transpose(PIL.Image.Transpose.FLIP_LEFT_RIGHT)
     return image
+
+
+def framed(image: PIL.Image.Image, framing: Framing) -> PIL.Image.Image:
+    """The sample of this framing, within one level of its steps one by one; of the scaled box only
+    what the sample shows is made."""
+    top, left, height, width = framing.window
+    sample = PIL.Image.new(image.mode, (width, height))
+    first_row, first_column, rows, columns = framing.shown
+    if rows > 0 and columns > 0:
+        y, x, box_height, box_width = framing.box
+        down, right = box_height / framing.size[0], box_width / framing.size[1]
+        part = (
+            first_column * right,
+            first_row * down,
+            min((first_column + columns) * right, box_width),
+            min((first_row + rows) * down, box_height),
+        )
+        box = image.crop((x, y, x + box_width, y + box_height))
+        shown = box.resize((columns, rows), PIL.Image.Resampling.BILINEAR, box=part)
+        sample.paste(shown, (first_column - left, first_row - top))
+    return sample.transpose(PIL.Image.Transpose.FLIP_LEFT_RIGHT) if framing.mirrored else sample
 
 
 def _orientation(image: PIL.Image.Image) -> int:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.dataloader.decode.framing import framing_of
+from forebay.dataloader.decode.image import pillow
 from forebay.dataloader.decode.image.pillow import apply
 from forebay.dataloader.decode.transforms import Crop, Flip, Scale
 
@@ -43,6 +44,9 @@ def test_a_framing_is_its_steps(height, width, steps):
     got = framed(image, framing.numbers(), expected.shape)
     # Pillow filters one side at a time, so mirroring before and after may round apart.
     assert np.abs(got.astype(int) - expected).max(initial=0) <= 1
+    part = np.asarray(pillow.framed(image, framing))
+    assert part.shape == expected.shape
+    assert np.abs(part.astype(int) - expected).max(initial=0) <= 1
 
 
 def test_what_is_no_single_resampling_is_left_to_others():

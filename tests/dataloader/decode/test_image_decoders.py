@@ -217,10 +217,37 @@ def test_bytes_that_are_no_image_are_refused(data):
         decode(data, fb.Image(T.Resize((4, 4))))
 
 
+def test_bytes_of_no_format_are_said_to_be_that():
+    with pytest.raises(DecodeError, match=r"7 bytes .* has no whole header of JPEG or PNG"):
+        decode(b"nothing", fb.Image(T.CenterCrop(8)))
+
+
+@pytest.mark.parametrize("format", ["JPEG", "PNG"])
+def test_of_a_long_strip_scaled_up_only_the_part_that_is_kept_is_made(format, monkeypatch):
+    pixels = np.zeros((3, 65500, 3), np.uint8)
+    pixels[:, 32750:] = 255
+    file = io.BytesIO()
+    PIL.Image.fromarray(pixels).save(file, format)
+    made = []
+    resize = PIL.Image.Image.resize
+    monkeypatch.setattr(
+        PIL.Image.Image,
+        "resize",
+        lambda image, size, *more, **named: (
+            made.append(size) or resize(image, size, *more, **named)
+        ),
+    )
+    # The whole would be 224 x 4,890,666 pixels.
+    got = decode(file.getvalue(), fb.Image(T.Resize(224), T.CenterCrop(224)))
+    assert made == [(224, 224)]
+    assert (got[:, :, 0] < 20).all()
+    assert (got[:, :, -1] > 235).all()
+
+
 def test_plugins_that_run_programs_are_not_asked():
     buffer = io.BytesIO()
     PIL.Image.new("RGB", (8, 8)).save(buffer, "EPS")
-    with pytest.raises(DecodeError, match="cannot identify"):
+    with pytest.raises(DecodeError, match="no whole header of"):
         decode(buffer.getvalue(), fb.Image(T.Resize((4, 4))))
 
 
