@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -151,7 +152,7 @@ class Schema:
         """
         if not isinstance(spec, Mapping) or not spec:
             raise SchemaError(
-                f"fields must be a non-empty dict of name: specification, got {spec!r}"
+                f"fields must be a non-empty dict of name: specification, got {reprlib.repr(spec)}"
             )
         return Schema(tuple(Field.parse(name, text) for name, text in spec.items()))
 
