@@ -298,3 +298,9 @@ def test_a_sweep_leaves_living_writers_alone(tmp_path):
         assert inside[0].exists()
     assert open_dataset(tmp_path)[0] == {"n": 1}
     assert os.listdir(tmp_path).count("forebay.json") == 1
+
+
+def test_records_in_the_place_of_fields_are_not_printed_whole(tmp_path):
+    with pytest.raises(SchemaError, match="non-empty dict") as error:
+        write_dataset(tmp_path / "d", {"image": "jpeg"}, [{"image": bytes(100_000)}])
+    assert len(str(error.value)) < 200
