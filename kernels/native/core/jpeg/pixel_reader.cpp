@@ -35,14 +35,16 @@ bool all_precision(const jpeg_decompress_struct& codec) noexcept {
 }
 
 // At a part of the size, chroma may be scaled less than luma, so that it needs less upsampling.
-// jpeg_crop_scanline takes that into account only where it needs none at all.
+// jpeg_crop_scanline takes that into account only where it needs none at all, in both directions:
+// what upsamples rows alone would leave columns as they lay in memory.
 bool can_crop(const jpeg_decompress_struct& codec) noexcept {
+  const int least = codec.min_DCT_scaled_size;
   for (int c = 0; c < codec.num_components; ++c) {
     const jpeg_component_info& info = codec.comp_info[c];
-    if (info.DCT_scaled_size != codec.min_DCT_scaled_size &&
-        info.h_samp_factor * info.DCT_scaled_size !=
-            codec.max_h_samp_factor * codec.min_DCT_scaled_size)
-      return false;
+    const int size = info.DCT_scaled_size;
+    const bool full = info.h_samp_factor * size == codec.max_h_samp_factor * least &&
+                      info.v_samp_factor * size == codec.max_v_samp_factor * least;
+    if (size != least && !full) return false;
   }
   return true;
 }

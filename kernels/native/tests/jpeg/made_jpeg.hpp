@@ -40,7 +40,7 @@ inline constexpr Kind KINDS[] = {
     {"1x4", JCS_YCbCr, 1, 4, 1, 1},        {"thirds", JCS_YCbCr, 3, 1, 1, 1},
     {"chroma 2x1", JCS_YCbCr, 2, 2, 2, 1}, {"fine chroma", JCS_YCbCr, 1, 1, 2, 1},
     {"RGB", JCS_RGB, 1, 1, 1, 1},          {"grey", JCS_GRAYSCALE, 1, 1, 1, 1},
-    {"grey of 2x2", JCS_GRAYSCALE, 2, 2, 1, 1},
+    {"grey of 2x2", JCS_GRAYSCALE, 2, 2, 1, 1}, {"2x4", JCS_YCbCr, 2, 4, 1, 1},
 };
 
 struct Options {
