@@ -72,8 +72,10 @@ struct BitReader {
     if (!ended && at >= end) ended = true;
     if (!ended && *at == 0xFF) {
       const std::uint8_t* next = at + 1;
-      while (next < end && *next == 0xFF) ++next;  // fill bytes
-      if (next < end && *next == 0x00) {
+      while (next < end && *next == 0xFF) ++next;
+      // Fill bytes stand before markers only (T.81, B.1.1.2). With one before a stuffed zero the data
+      // ends: libjpeg-turbo goes on, but with coefficients left over from its first attempt.
+      if (next < end && *next == 0x00 && next == at + 1) {
         byte = 0xFF;
         at = next + 1;
       } else {

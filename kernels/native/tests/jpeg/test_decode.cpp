@@ -123,6 +123,30 @@ void flips_are_survived() {
   }
 }
 
+// Ahead of a marker fill bytes are as good as none, and inside the data they are damage.
+void fill_bytes() {
+  const Bytes good = encode(64, 40, KINDS[2], {.restart = 2, .quality = 100});
+  const Whole whole = decode_whole(good, 1);
+  int before_zeros = 0, before_markers = 0;
+  std::size_t scan = 0;
+  while (good[scan] != 0xFF || good[scan + 1] != 0xDA) ++scan;
+  for (std::size_t at = scan + 2; at + 1 < good.size(); ++at) {
+    if (good[at] != 0xFF) continue;
+    const bool marker = good[at + 1] != 0;
+    Bytes bytes = good;
+    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), 3, 0xFF);
+    Pixels got;
+    const DecodeStatus status =
+        shared.decode(bytes.data(), bytes.size(), Request{{}, Color::rgb}, got);
+    const std::string what = "fill bytes at " + std::to_string(at);
+    expect(status == (marker ? DecodeStatus::ok : DecodeStatus::damaged), what);
+    if (status == DecodeStatus::ok)
+      expect(same(got, whole, {0, 0, whole.height, whole.width}), what + ": pixels");
+    ++(marker ? before_markers : before_zeros);
+  }
+  expect(before_markers > 3 && before_zeros > 3, "fill bytes of both kinds");
+}
+
 std::size_t find(const Bytes& bytes, std::uint8_t marker) {
   for (std::size_t i = 0; i + 1 < bytes.size(); ++i)
     if (bytes[i] == 0xFF && bytes[i + 1] == marker) return i;
@@ -204,6 +228,7 @@ int main() {
   luma_is_pillows();
   truncations_are_damage();
   flips_are_survived();
+  fill_bytes();
   nothing_is_left_from_the_image_before();
   requests_are_checked();
   promises_cost_nothing();
