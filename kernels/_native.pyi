@@ -352,7 +352,8 @@ def gather_fixed(
     out: int,
 ) -> int:
     """Copies rows of `width` bytes to address `out`, which has room for so many; -1, or what
-    `forebay.kernels.spans.report` understands. The addresses are the caller's to prove.
+    `forebay.kernels.spans.report` understands. Each block of the table is (address, rows, bytes
+    from row to row). The addresses are the caller's to prove.
 
     Raises:
         ValueError: `which` or `places` has another size than `rows`, and is not empty.

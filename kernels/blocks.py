@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Int = NDArray[np.int64]
 
-__all__ = ["FixedBlocks", "RaggedBlocks", "address_of"]
+__all__ = ["FixedBlocks", "RaggedBlocks", "address_of", "row_stride"]
 
 
 def address_of(array: NDArray[Any]) -> int:
@@ -34,6 +34,19 @@ def address_of(array: NDArray[Any]) -> int:
         )
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def row_stride(rows: NDArray[Any]) -> int | None:
+    """Bytes from each row of `rows` to the next; None where a kernel cannot take them.
+
+    Each row must be C-contiguous, and behind the one before it. Scalars must lie end to end, since
+    kernels also take a block of them as one run.
+    """
+    if rows.flags.c_contiguous:
+        return rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+    if rows.ndim < 2 or not rows[0].flags.c_contiguous or rows.strides[0] < rows[0].nbytes:
+        return None
+    return rows.strides[0]
 
 
 class _Slots:
@@ -72,7 +85,7 @@ class _Slots:
 
 
 class FixedBlocks:
-    """Blocks of rows of one dtype and shape.
+    """Blocks of rows of one dtype and shape; shaped rows may lie apart, evenly in each block.
 
     Args:
         dtype: of the rows; no Python objects.
@@ -82,7 +95,7 @@ class FixedBlocks:
     def __init__(self, dtype: np.dtype[Any] | type, shape: tuple[int, ...] = ()) -> None:
         self.dtype, self.shape = _plain(dtype), shape
         self.row_bytes = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-        self._slots = _Slots(2)
+        self._slots = _Slots(3)
 
     @classmethod
     def of(cls, arrays: Iterable[NDArray[Any]]) -> FixedBlocks:
@@ -95,21 +108,28 @@ class FixedBlocks:
 
     @property
     def table(self) -> NDArray[np.uint64]:
-        """(blocks, 2) uint64: address and number of rows of each block, for kernels."""
+        """(blocks, 3) uint64: address, number of rows, and bytes from row to row, for kernels."""
         return self._slots.table
 
     def put(self, rows: NDArray[Any]) -> int:
         """Takes a block in and gives its number; the array is kept until `drop`.
 
         Raises:
-            ValueError: `rows` is not a C-contiguous (rows, *shape) array of the dtype.
+            ValueError: `rows` is not a (rows, *shape) array of the dtype, or has no `row_stride`.
         """
         if rows.dtype != self.dtype or rows.ndim == 0 or rows.shape[1:] != self.shape:
             raise ValueError(
                 f"FixedBlocks: a block must be rows of {self.dtype} {self.shape}, got "
                 f"{rows.dtype} {rows.shape}"
             )
-        return self._slots.put((address_of(rows), len(rows)), rows)
+        stride = row_stride(rows)
+        if stride is None:
+            raise ValueError(
+                "FixedBlocks: each row must be C-contiguous and behind the one before it, scalars "
+                f"end to end; got shape {rows.shape} with strides {rows.strides}"
+            )
+        address: int = rows.__array_interface__["data"][0]
+        return self._slots.put((address, len(rows), stride), rows)
 
     def drop(self, number: int) -> None:
         """Lets a block go; no kernel may be reading from it. Its number may be given out again.

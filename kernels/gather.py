@@ -46,8 +46,8 @@ def gather_rows(values: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> 
         raise ValueError("gather_rows: values must have rows, got a scalar")
     check_out("gather_rows", out, values.dtype, values.shape[1:])
     named = names(None, rows, None)
-    table = np.array([[address_of(values), len(values)]], np.uint64)
     width = values.nbytes // max(1, len(values))
+    table = np.array([[address_of(values), len(values), width]], np.uint64)
     code = _native.gather_fixed(table, *named, len(out), width, address_of(out))
     report("gather_rows", code, named)
 

@@ -11,7 +11,7 @@ from forebay.dataloader.decode.selection import Bad, Selection
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.formats.column import FixedColumn, value_at
 from forebay.formats.record import Field
-from forebay.kernels.blocks import FixedBlocks
+from forebay.kernels.blocks import FixedBlocks, row_stride
 from forebay.kernels.gather import gather_fixed
 
 
@@ -32,7 +32,7 @@ def gather(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
         if not isinstance(column, FixedColumn):
             raise TypeError(f"field {field.name!r} is fixed but came as {type(column).__name__}")
     values = [column.values for column in columns if isinstance(column, FixedColumn)]
-    if all(v.flags.c_contiguous and v.dtype == out.dtype for v in values):
+    if all(v.dtype == out.dtype and row_stride(v) is not None for v in values):
         blocks = FixedBlocks.of(values)
         gather_fixed(blocks, chosen.which, chosen.rows, chosen.places, out)
     else:

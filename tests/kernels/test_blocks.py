@@ -63,6 +63,10 @@ def test_what_is_refused():
         FixedBlocks(np.int32, (2,)).put(np.zeros((5, 3), np.int32))
     with pytest.raises(ValueError, match="C-contiguous"):
         FixedBlocks(np.int32).put(np.zeros(6, np.int32)[::2])
+    rows = np.zeros((4, 6), np.int32)
+    for odd in (rows[:, ::2], rows[::-1, :3], np.broadcast_to(rows[:1, :3], (4, 3))):
+        with pytest.raises(ValueError, match="behind the one before it"):
+            FixedBlocks(np.int32, (3,)).put(odd)
     values, index = np.zeros(5, np.uint8), np.zeros(2, np.int64)
     with pytest.raises(ValueError, match="1-D uint8, got 1-D int16"):
         RaggedBlocks(np.uint8).put(values.astype(np.int16), index, index)

@@ -48,6 +48,32 @@ def test_many_blocks_and_places(dtype, n, seed):
     assert np.array_equal(out, expected)
 
 
+@settings(deadline=None)
+@given(
+    st.sampled_from([*DTYPES, "S3", "S700"]),
+    st.sampled_from([(1,), (3,), (2, 5)]),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40), st.integers(0, 9)), min_size=1),
+    st.integers(0, 60),
+    st.integers(0, 99),
+)
+def test_rows_that_lie_apart(dtype, shape, blocks, n, seed):
+    """Each block is (rows, bytes between rows, bytes before the first): views of bytes."""
+    rng = np.random.default_rng(seed)
+    width = np.dtype(dtype).itemsize * int(np.prod(shape))
+    arrays = []
+    for rows, gap, before in blocks:
+        data = rng.integers(0, 256, before + rows * (width + gap), dtype=np.uint8)
+        apart = data[before:].reshape(rows, width + gap)[:, :width]
+        arrays.append(apart.view(dtype).reshape(rows, *shape))
+        assert np.shares_memory(arrays[-1], data)
+    which = rng.integers(0, len(arrays), n)
+    rows = np.array([rng.integers(0, len(arrays[b])) for b in which], np.int64)
+    out = np.zeros((n, *shape), dtype)
+    gather_fixed(FixedBlocks.of(arrays), which, rows, None, out)
+    expected = [arrays[b][r].tobytes() for b, r in zip(which, rows, strict=True)]
+    assert out.tobytes() == b"".join(expected)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [0, 1, 7, 200])
 def test_ragged_equals_numpy(dtype, n, draw_rows):
@@ -142,7 +168,7 @@ def test_no_rows_of_no_width():
 
 
 def test_native_names_are_of_one_size():
-    table, rows, none = np.zeros((1, 2), np.uint64), np.zeros(2, np.int64), np.empty(0, np.int64)
+    table, rows, none = np.zeros((1, 3), np.uint64), np.zeros(2, np.int64), np.empty(0, np.int64)
     for which, places in ((rows[:1], none), (none, rows[:1])):
         with pytest.raises(ValueError, match="as long as rows"):
             _native.gather_fixed(table, which, rows, places, 2, 8, 0)

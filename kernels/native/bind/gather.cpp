@@ -11,7 +11,7 @@ namespace {
 
 using Index = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table =
-    nb::ndarray<const std::uint64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+    nb::ndarray<const std::uint64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
 std::int64_t gather(const Table& table, const Index& which, const Index& rows, const Index& places,
                     std::int64_t room, std::size_t width, std::uint64_t out) {

@@ -39,9 +39,9 @@ void copy(const FixedBlock* blocks, const Named& named, std::size_t width,
           std::uint8_t* out) noexcept {
   const std::size_t size = Width ? Width : width;
   const auto source = [&](std::int64_t i) {
-    const std::uint64_t first = blocks[named.which ? named.which[i] : 0].address;
-    return reinterpret_cast<const std::uint8_t*>(first) +
-           static_cast<std::size_t>(named.rows[i]) * size;
+    const FixedBlock& block = blocks[named.which ? named.which[i] : 0];
+    return reinterpret_cast<const std::uint8_t*>(block.address) +
+           static_cast<std::uint64_t>(named.rows[i]) * block.apart;
   };
   for (std::int64_t i = 0; i < named.count; ++i) {
     if (i + kAhead < named.count) ask_for(source(i + kAhead), size);

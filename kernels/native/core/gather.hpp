@@ -6,12 +6,13 @@
 
 namespace forebay {
 
-// Blocks by address: rows of `width` bytes.
+// Blocks by address, with the bytes from one row to the next: no less than `width`, which rows have.
 struct FixedBlock {
   std::uint64_t address;
   std::uint64_t rows;
+  std::uint64_t apart;
 };
-static_assert(sizeof(FixedBlock) == 16, "Python makes the table: two uint64 a block");
+static_assert(sizeof(FixedBlock) == 24, "Python makes the table: three uint64 a block");
 
 // Which rows go where; `which` null where all are of block 0, `places` null for 0, 1, 2, ...
 struct Named {

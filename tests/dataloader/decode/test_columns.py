@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from forebay.dataloader.decode import columns
 from forebay.dataloader.decode.columns import collect, gather, is_dense
 from forebay.dataloader.decode.selection import Selection
 from forebay.dataloader.flow.errors import DecodeError
@@ -34,6 +35,21 @@ def test_gather_puts_each_row_in_its_place_and_leaves_the_others():
     out = np.full((5, 2), -1, np.int32)
     assert gather(Field.parse("x", "int32[2]"), chosen("x", column), out) == {}
     assert out.tolist() == [[4, 5], [6, 7], [-1, -1], [-1, -1], [0, 1]]
+
+
+@pytest.mark.parametrize("step", [2, 3, -2])
+def test_rows_that_lie_apart_are_gathered_too(step, monkeypatch):
+    apart = FixedColumn(np.arange(48, dtype=np.int32).reshape(-1, 2)[::step][:4])
+    near = FixedColumn(np.arange(100, 108, dtype=np.int32).reshape(4, 2))
+    out = np.full((10, 2), -1, np.int32)
+    by_kernel = []
+    kernel = columns.gather_fixed
+    monkeypatch.setattr(columns, "gather_fixed", lambda *a: (by_kernel.append(1), kernel(*a)))
+    assert gather(Field.parse("x", "int32[2]"), chosen("x", apart, near), out) == {}
+    assert out[[1, 4, 0]].tolist() == apart.values[ROWS].tolist()
+    assert out[[6, 9, 5]].tolist() == near.values[ROWS].tolist()
+    assert (out[[2, 3, 7, 8]] == -1).all()
+    assert bool(by_kernel) == (step > 0)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
