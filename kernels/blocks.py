@@ -7,12 +7,13 @@ given out by `put`; `kernels/spans.py` checks every name before a kernel reads w
 from __future__ import annotations
 
 import threading
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,7 +44,7 @@ def row_stride(rows: NDArray[Any]) -> int | None:
     kernels also take a block of them as one run.
     """
     if rows.flags.c_contiguous:
-        return rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+        return rows.itemsize * prod(rows.shape[1:])
     if rows.ndim < 2 or not rows[0].flags.c_contiguous or rows.strides[0] < rows[0].nbytes:
         return None
     return rows.strides[0]
@@ -56,10 +57,14 @@ class _Slots:
     new one, and a row is changed only while nobody was told its number.
     """
 
-    def __init__(self, width: int) -> None:
-        self.table = np.zeros((8, width), np.uint64)
-        self._held: dict[int, Any] = {}
-        self._free = list(range(7, -1, -1))
+    def __init__(self, width: int, rows: Sequence[tuple[int, ...]] = (), held: Any = ()) -> None:
+        size = max(8, len(rows))
+        self.table = np.zeros((size, width), np.uint64)
+        if rows:
+            # At once: a ticket over hundreds of blocks makes a table anew.
+            self.table[: len(rows)] = np.array(rows, np.uint64)
+        self._held: dict[int, Any] = dict(enumerate(held))
+        self._free = list(range(size - 1, len(rows) - 1, -1))
         self._lock = threading.Lock()
 
     def put(self, row: tuple[int, ...], held: Any) -> int:
@@ -94,16 +99,15 @@ class FixedBlocks:
 
     def __init__(self, dtype: np.dtype[Any] | type, shape: tuple[int, ...] = ()) -> None:
         self.dtype, self.shape = _plain(dtype), shape
-        self.row_bytes = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        self.row_bytes = self.dtype.itemsize * prod(shape)
         self._slots = _Slots(3)
 
     @classmethod
     def of(cls, arrays: Iterable[NDArray[Any]]) -> FixedBlocks:
-        """Blocks 0, 1, ... of these arrays; at least one."""
-        first, *rest = arrays
-        blocks = cls(first.dtype, first.shape[1:])
-        for array in (first, *rest):
-            blocks.put(array)
+        """Blocks 0, 1, ... of these arrays; at least one. Raises as `put`."""
+        held = list(arrays)
+        blocks = cls(held[0].dtype, held[0].shape[1:])
+        blocks._slots = _Slots(3, [blocks._row(array) for array in held], held)
         return blocks
 
     @property
@@ -117,6 +121,9 @@ class FixedBlocks:
         Raises:
             ValueError: `rows` is not a (rows, *shape) array of the dtype, or has no `row_stride`.
         """
+        return self._slots.put(self._row(rows), rows)
+
+    def _row(self, rows: NDArray[Any]) -> tuple[int, ...]:
         if rows.dtype != self.dtype or rows.ndim == 0 or rows.shape[1:] != self.shape:
             raise ValueError(
                 f"FixedBlocks: a block must be rows of {self.dtype} {self.shape}, got "
@@ -129,7 +136,7 @@ class FixedBlocks:
                 f"end to end; got shape {rows.shape} with strides {rows.strides}"
             )
         address: int = rows.__array_interface__["data"][0]
-        return self._slots.put((address, len(rows), stride), rows)
+        return address, len(rows), stride
 
     def drop(self, number: int) -> None:
         """Lets a block go; no kernel may be reading from it. Its number may be given out again.
@@ -154,11 +161,10 @@ class RaggedBlocks:
 
     @classmethod
     def of(cls, blocks: Iterable[tuple[NDArray[Any], Int, Int]]) -> RaggedBlocks:
-        """Blocks 0, 1, ... of these (values, starts, lengths); at least one."""
-        first, *rest = blocks
-        all_of_them = cls(first[0].dtype)
-        for values, starts, lengths in (first, *rest):
-            all_of_them.put(values, starts, lengths)
+        """Blocks 0, 1, ... of these (values, starts, lengths); at least one. Raises as `put`."""
+        held = list(blocks)
+        all_of_them = cls(held[0][0].dtype)
+        all_of_them._slots = _Slots(5, [all_of_them._row(*block) for block in held], held)
         return all_of_them
 
     @property
@@ -177,6 +183,9 @@ class RaggedBlocks:
         Raises:
             ValueError: shapes or dtypes are others, or an array is not C-contiguous.
         """
+        return self._slots.put(self._row(values, starts, lengths), (values, starts, lengths))
+
+    def _row(self, values: NDArray[Any], starts: Int, lengths: Int) -> tuple[int, ...]:
         if values.ndim != 1 or values.dtype != self.dtype:
             raise ValueError(
                 f"RaggedBlocks: values must be 1-D {self.dtype}, got {values.ndim}-D {values.dtype}"
@@ -191,14 +200,13 @@ class RaggedBlocks:
                 "RaggedBlocks: starts and lengths must be 1-D of one size, got "
                 f"{starts.shape} and {lengths.shape}"
             )
-        row = (
+        return (
             address_of(values),
             len(values),
             len(starts),
             address_of(starts),
             address_of(lengths),
         )
-        return self._slots.put(row, (values, starts, lengths))
 
     def drop(self, number: int) -> None:
         """Lets a block go; no kernel may be reading from it. Its number may be given out again.

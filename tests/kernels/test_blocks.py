@@ -24,6 +24,23 @@ def test_numbers_are_reused_and_a_dropped_block_is_gone():
         blocks.drop(41)
 
 
+def test_blocks_made_at_once_are_those_put_one_by_one():
+    block = np.arange(18, dtype=np.int32).reshape(3, 6)
+    for count in (1, 7, 8, 9, 40):
+        held = [block[i % 3 :] for i in range(count)]
+        at_once, one_by_one = FixedBlocks.of(held), FixedBlocks(np.int32, (6,))
+        for array in held:
+            one_by_one.put(array)
+        assert np.array_equal(at_once.table[:count], one_by_one.table[:count])
+        assert at_once.put(block) == one_by_one.put(block) == count
+        at_once.drop(0)
+        assert at_once.put(block) == 0
+    with pytest.raises(ValueError, match=r"rows of int32 \(6,\), got int32 \(2, 5\)"):
+        FixedBlocks.of([block, np.zeros((2, 5), np.int32)])
+    with pytest.raises(ValueError, match="one size"):
+        RaggedBlocks.of([(np.zeros(3), np.zeros(2, np.int64), np.zeros(1, np.int64))])
+
+
 def test_blocks_keep_their_arrays_alive():
     blocks = FixedBlocks(np.int64, (1000,))
     for i in range(20):
