@@ -32,6 +32,13 @@ def crc32c_ranges(
         ValueError: the three sizes differ.
     """
 
+def addresses(arrays: tuple[NDArray[Any], ...], out: NDArray[np.uint64]) -> None:
+    """out[i] = where the first element of array i lies.
+
+    Raises:
+        ValueError: the sizes differ.
+    """
+
 def crc32c_backend() -> str:
     """What `crc32c` runs on here: "sse4.2", "armv8" or "portable"."""
 

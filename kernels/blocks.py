@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay.kernels import _native
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -57,17 +59,13 @@ class _Slots:
     new one, and a row is changed only while nobody was told its number.
     """
 
-    def __init__(self, width: int, rows: Sequence[tuple[int, ...]] = (), held: Any = ()) -> None:
-        size = max(8, len(rows))
-        self.table = np.zeros((size, width), np.uint64)
-        if rows:
-            # At once: a ticket over hundreds of blocks makes a table anew.
-            self.table[: len(rows)] = np.array(rows, np.uint64)
+    def __init__(self, width: int, rows: NDArray[np.uint64] | None = None, held: Any = ()) -> None:
+        self.table = np.zeros((8, width), np.uint64) if rows is None else rows
         self._held: dict[int, Any] = dict(enumerate(held))
-        self._free = list(range(size - 1, len(rows) - 1, -1))
+        self._free = list(range(len(self.table) - 1, len(self._held) - 1, -1))
         self._lock = threading.Lock()
 
-    def put(self, row: tuple[int, ...], held: Any) -> int:
+    def put(self, row: NDArray[np.uint64], held: Any) -> int:
         with self._lock:
             if not self._free:
                 size = len(self.table)
@@ -107,7 +105,7 @@ class FixedBlocks:
         """Blocks 0, 1, ... of these arrays; at least one. Raises as `put`."""
         held = list(arrays)
         blocks = cls(held[0].dtype, held[0].shape[1:])
-        blocks._slots = _Slots(3, [blocks._row(array) for array in held], held)
+        blocks._slots = _Slots(3, blocks._rows(held), held)
         return blocks
 
     @property
@@ -121,9 +119,16 @@ class FixedBlocks:
         Raises:
             ValueError: `rows` is not a (rows, *shape) array of the dtype, or has no `row_stride`.
         """
-        return self._slots.put(self._row(rows), rows)
+        return self._slots.put(self._rows([rows])[0], rows)
 
-    def _row(self, rows: NDArray[Any]) -> tuple[int, ...]:
+    def _rows(self, held: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+        # All at once: a ticket over hundreds of blocks makes its table anew.
+        table = np.empty((len(held), 3), np.uint64)
+        table[:, 0] = _addresses(held)
+        table[:, 1:] = [self._extent(rows) for rows in held]
+        return table
+
+    def _extent(self, rows: NDArray[Any]) -> tuple[int, int]:
         if rows.dtype != self.dtype or rows.ndim == 0 or rows.shape[1:] != self.shape:
             raise ValueError(
                 f"FixedBlocks: a block must be rows of {self.dtype} {self.shape}, got "
@@ -135,8 +140,7 @@ class FixedBlocks:
                 "FixedBlocks: each row must be C-contiguous and behind the one before it, scalars "
                 f"end to end; got shape {rows.shape} with strides {rows.strides}"
             )
-        address: int = rows.__array_interface__["data"][0]
-        return address, len(rows), stride
+        return len(rows), stride
 
     def drop(self, number: int) -> None:
         """Lets a block go; no kernel may be reading from it. Its number may be given out again.
@@ -164,7 +168,7 @@ class RaggedBlocks:
         """Blocks 0, 1, ... of these (values, starts, lengths); at least one. Raises as `put`."""
         held = list(blocks)
         all_of_them = cls(held[0][0].dtype)
-        all_of_them._slots = _Slots(5, [all_of_them._row(*block) for block in held], held)
+        all_of_them._slots = _Slots(5, all_of_them._rows(held), held)
         return all_of_them
 
     @property
@@ -183,9 +187,17 @@ class RaggedBlocks:
         Raises:
             ValueError: shapes or dtypes are others, or an array is not C-contiguous.
         """
-        return self._slots.put(self._row(values, starts, lengths), (values, starts, lengths))
+        held = (values, starts, lengths)
+        return self._slots.put(self._rows([held])[0], held)
 
-    def _row(self, values: NDArray[Any], starts: Int, lengths: Int) -> tuple[int, ...]:
+    def _rows(self, held: Sequence[tuple[NDArray[Any], Int, Int]]) -> NDArray[np.uint64]:
+        table = np.empty((len(held), 5), np.uint64)
+        table[:, 1:3] = [self._extent(*block) for block in held]
+        found = _addresses([array for block in held for array in block]).reshape(-1, 3)
+        table[:, [0, 3, 4]] = found
+        return table
+
+    def _extent(self, values: NDArray[Any], starts: Int, lengths: Int) -> tuple[int, int]:
         if values.ndim != 1 or values.dtype != self.dtype:
             raise ValueError(
                 f"RaggedBlocks: values must be 1-D {self.dtype}, got {values.ndim}-D {values.dtype}"
@@ -200,13 +212,12 @@ class RaggedBlocks:
                 "RaggedBlocks: starts and lengths must be 1-D of one size, got "
                 f"{starts.shape} and {lengths.shape}"
             )
-        return (
-            address_of(values),
-            len(values),
-            len(starts),
-            address_of(starts),
-            address_of(lengths),
-        )
+        for array in (values, starts, lengths):
+            if not array.flags.c_contiguous:
+                raise ValueError(
+                    f"RaggedBlocks: arrays must be C-contiguous, got strides {array.strides}"
+                )
+        return len(values), len(starts)
 
     def drop(self, number: int) -> None:
         """Lets a block go; no kernel may be reading from it. Its number may be given out again.
@@ -215,6 +226,12 @@ class RaggedBlocks:
             KeyError: there is no such block.
         """
         self._slots.drop(number)
+
+
+def _addresses(arrays: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    found = np.empty(len(arrays), np.uint64)
+    _native.addresses(tuple(arrays), found)
+    return found
 
 
 def _plain(dtype: np.dtype[Any] | type) -> np.dtype[Any]:

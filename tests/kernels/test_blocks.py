@@ -4,7 +4,10 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from forebay.kernels import _native
 from forebay.kernels.blocks import FixedBlocks, RaggedBlocks
 from forebay.kernels.gather import gather_fixed
 
@@ -39,6 +42,28 @@ def test_blocks_made_at_once_are_those_put_one_by_one():
         FixedBlocks.of([block, np.zeros((2, 5), np.int32)])
     with pytest.raises(ValueError, match="one size"):
         RaggedBlocks.of([(np.zeros(3), np.zeros(2, np.int64), np.zeros(1, np.int64))])
+
+
+@given(st.integers(0, 40), st.integers(1, 5), st.booleans())
+def test_addresses_are_those_of_first_elements(rows, step, writable):
+    whole = np.arange(200, dtype=np.int16)
+    whole.flags.writeable = writable
+    arrays = (whole, whole[rows:], whole[rows::step], whole[::-step], whole[rows:].reshape(-1, 1))
+    found = np.zeros(len(arrays), np.uint64)
+    _native.addresses(arrays, found)
+    assert found.tolist() == [a.ctypes.data for a in arrays]
+
+
+def test_addresses_refuse_what_has_none():
+    with pytest.raises(ValueError, match="a place for each"):
+        _native.addresses((np.zeros(3),), np.zeros(2, np.uint64))
+    with pytest.raises((TypeError, BufferError)):
+        _native.addresses((object(),), np.zeros(1, np.uint64))
+    with pytest.raises(TypeError):
+        _native.addresses((), np.zeros(0, np.int32))
+    index = np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match="C-contiguous, got strides"):
+        RaggedBlocks.of([(np.zeros(4), index, np.zeros(4, np.int64)[::2])])
 
 
 def test_blocks_keep_their_arrays_alive():

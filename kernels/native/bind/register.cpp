@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   forebay::bind::register_jpeg_header(module);
   forebay::bind::register_jpeg_slice(module);
 #endif
+  forebay::bind::register_addresses(module);
   forebay::bind::register_resample(module);
   forebay::bind::register_frames(module);
   forebay::bind::register_plain(module);

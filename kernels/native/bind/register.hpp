@@ -16,6 +16,7 @@ void register_jpeg_sample(nanobind::module_& module);
 #if defined(FOREBAY_JPEG)
 void register_jpeg_transcode(nanobind::module_& module);
 #endif
+void register_addresses(nanobind::module_& module);
 void register_resample(nanobind::module_& module);
 void register_frames(nanobind::module_& module);
 void register_plain(nanobind::module_& module);
