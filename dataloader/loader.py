@@ -20,6 +20,7 @@ from forebay.dataloader.config import (
     threads_of,
     whole,
 )
+from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.stage import DecodeStage
 from forebay.dataloader.device.cpu import CpuDevice
@@ -85,7 +86,7 @@ class DataLoader:
         num_workers: int | None = None,
         drop_last: bool = False,
         seed: int | None = None,
-        decode: Mapping[str, Image] | None = None,
+        decode: Mapping[str, Image | Pad] | None = None,
         memory: int | str = "1GB",
         window_bytes: int | str = "64MB",
         prefetch: int = 4,
