@@ -127,7 +127,8 @@ class DataLoader:
         )
         # A batch is never larger than the dataset.
         batch_bytes = self._batch.declare().nbytes(min(self.config.batch_size, len(dataset)))
-        self._plan = self._settings(costs, batch_bytes)
+        fits = self._fits(costs, batch_bytes)
+        self._plan = self._settings(fits)
         self._epoch = 0
         self._info: BatchInfo | None = None
         check_memory(self.config, self._plan, dataset, costs, batch_bytes)
@@ -135,7 +136,7 @@ class DataLoader:
         self._together = (
             1 if self._images else together(self.config, self._plan, dataset, costs, batch_bytes)
         )
-        self._kept = Kept(self._budget, _undamaged) if self._fits(costs, batch_bytes) else None
+        self._kept = Kept(self._budget, _undamaged) if fits else None
         self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
     def __len__(self) -> int:
@@ -179,7 +180,7 @@ class DataLoader:
         held = int(self.dataset.blocks.memory.sum() * costs.share)
         return self.config.memory >= least_memory(self.dataset, costs, held, batch_bytes)
 
-    def _settings(self, costs: Costs, batch_bytes: int) -> PlanSettings:
+    def _settings(self, fits: bool) -> PlanSettings:
         config, blocks = self.config, self.dataset.blocks
         return PlanSettings(
             first_row=blocks.first_row,
@@ -187,11 +188,7 @@ class DataLoader:
             seed=config.seed,
             shape=window_shape(blocks.memory, config.window_bytes),
             # Blocks that fit are better kept: each is then read once, whatever the order.
-            by_record=(
-                config.order == "full"
-                and self.dataset.record_readable
-                and not self._fits(costs, batch_bytes)
-            ),
+            by_record=(config.order == "full" and self.dataset.record_readable and not fits),
         )
 
     def _build(self, epoch: int) -> Runner:

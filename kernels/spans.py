@@ -26,9 +26,7 @@ __all__ = [
     "TABLE",
     "as_index",
     "check_out",
-    "check_places",
     "names",
-    "place_of",
     "report",
     "resolve_ragged",
 ]
@@ -102,23 +100,6 @@ def report(who: str, code: int, named: Names) -> None:
         f"{who}: row {rows[number]} of block {block} (number {number} of {len(rows)}): "
         f"{_REASONS[reason]}; nothing was written"
     )
-
-
-@compiled()
-def check_places(places: Int, count: int, room: int) -> int:
-    """Whether each of `count` rows has a place in `out`: -1, or what `report` understands."""
-    if places.size == 0:
-        return -1 if count <= room else 8 * room + NO_PLACE
-    for i in range(places.size):
-        if places[i] < 0 or places[i] >= room:
-            return 8 * i + NO_PLACE
-    return -1
-
-
-@compiled()
-def place_of(places: Int, i: int) -> int:
-    """Where row number i goes."""
-    return i if places.size == 0 else places[i]
 
 
 @compiled()

@@ -129,7 +129,8 @@ def _encoded(field: Field, chosen: Selection) -> tuple[list[memoryview], Int, Ba
             error = DecodeError(f"field {field.name!r} is null, so there is no image")
             bad |= dict.fromkeys(places[~valid].tolist(), error)
             rows, places = rows[valid], places[valid]
-        starts, stops = column.starts[rows], column.starts[rows] + column.lengths[rows]
+        starts = column.starts[rows]
+        stops = starts + column.lengths[rows]
         values = column.values.data
         images += [values[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
         filled.append(places)

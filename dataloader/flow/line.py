@@ -61,6 +61,11 @@ class LoadTask:
     rows: Scattered | None
     step: int
 
+    @property
+    def first(self) -> tuple[int, int]:
+        """(block, row of it) where the load begins."""
+        return (self.resident.key.block, 0) if self.rows is None else self.rows.first
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceTask:

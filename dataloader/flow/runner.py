@@ -1,6 +1,7 @@
 """The runner: threads that take tasks from the line, and the consumer that takes batches.
 
-The only loop of the house. It alone decides what a fault, a failure or a close leads to.
+The only loop of the house. It alone decides what a fault, a failure or a close leads to. Long,
+because what threads, the consumer and a finalizer do under one lock has to be read side by side.
 """
 
 from __future__ import annotations
@@ -416,9 +417,7 @@ class Runner:
         """The exception to raise in the consumer for what ended a thread's task."""
         match task:
             case LoadTask():
-                rows = task.rows
-                first = (task.resident.key.block, 0) if rows is None else rows.first
-                shard, record = self._where(*first)
+                shard, record = self._where(*task.first)
                 what = f"fetch of shard {shard} (records from {record} on)"
             case SliceTask():
                 what = f"decode of a part of step {task.pending.slice.ticket.step}"

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from forebay.kernels.compiled import compiled
+
 PROGRAM = """
 import logging, sys
 logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
@@ -43,17 +45,22 @@ def test_without_a_folder_for_the_cache():
     assert cached.stdout == "[64, 0, 16] [[[[3.5, 3.5]]]]\n"
 
 
+@compiled()
+def place_of(places, i):
+    """Where row number i goes."""
+    return places[i]
+
+
 def test_kernels_of_one_name_stay_functions():
     """A kernel is itself before and after its first call, with its name and text."""
-    from forebay.kernels import spans
-
-    place_of = spans.place_of
+    here = sys.modules[__name__]
+    place_of = here.place_of
     assert place_of.__name__ == "place_of"
     assert place_of.__doc__ == "Where row number i goes."
     places = np.array([5, 7])
     assert place_of(places, 1) == 7
-    assert spans.place_of is not place_of
-    assert place_of(places, 0) == spans.place_of(places, 0) == 5
+    assert here.place_of is not place_of
+    assert place_of(places, 0) == here.place_of(places, 0) == 5
 
 
 FACES = """
