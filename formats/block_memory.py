@@ -21,20 +21,24 @@ _SMALLEST = 1 << 16
 _LIMIT = 16 << 20
 
 
-def rounded(nbytes: int) -> int:
+def rounded(nbytes: int, *, brief: bool = False) -> int:
     """Bytes that a buffer of `nbytes` takes: large ones in steps of a sixteenth or less.
 
     Blocks of one dataset differ by a few percent, and each should fit where another was.
+
+    Args:
+        brief: of a buffer that is gone soon: steps of a half or less, since what is read for a part
+            of a batch differs by much, and what it wastes is little beside what it saves.
     """
     if nbytes < _SMALLEST:
         return nbytes
-    step = slack(nbytes)
+    step = slack(nbytes, brief=brief)
     return -(-nbytes // step) * step
 
 
-def slack(nbytes: int) -> int:
+def slack(nbytes: int, *, brief: bool = False) -> int:
     """The most bytes by which a buffer of at most `nbytes` is larger than what it holds."""
-    return max(mmap.PAGESIZE, 1 << max(0, nbytes.bit_length() - 5))
+    return max(mmap.PAGESIZE, 1 << max(0, nbytes.bit_length() - (2 if brief else 5)))
 
 
 class BlockMemory:
@@ -66,15 +70,15 @@ class BlockMemory:
         self._limit = limit
         self._trim()
 
-    def take(self, nbytes: int) -> NDArray[np.uint8]:
+    def take(self, nbytes: int, *, brief: bool = False) -> NDArray[np.uint8]:
         """(nbytes,) uint8 of unspecified content, aligned to 64 bytes, the caller's.
 
-        It takes `rounded(nbytes)` of memory, until the last view of it is gone.
+        It takes `rounded(nbytes, brief=brief)` of memory, until the last view of it is gone.
 
         Raises:
             MemoryError: there is not so much memory.
         """
-        size = rounded(nbytes)
+        size = rounded(nbytes, brief=brief)
         if size < _SMALLEST:
             return aligned_empty(nbytes)
         return self._lend(self._fitting(size) or _mapped(size))[:nbytes]

@@ -150,6 +150,9 @@ def fill_values(values: ByteValues, out: NDArray[Any], planar: bool) -> None:
 def needed(in_size: int, out_size: int, offset: int, count: int) -> tuple[int, int]:
     """[first, last) source pixels of outputs [offset, offset + count) of one axis."""
 
+def read_ranges(descriptor: int, offsets: list[int], outs: list[Buffer]) -> tuple[int, int, int]:
+    """Reads ranges of a file; see `forebay.kernels.file_read.read_ranges`."""
+
 def open_frames(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],

@@ -151,7 +151,7 @@ def cut(ticket: Ticket, cutting: Cutting) -> list[Slice]:
     order = np.lexsort((ticket.rows, ticket.blocks)) if ticket.by_record else _grouped(ticket)
     if not cutting.decodes:
         return [cut_by(ticket, order, range(n), n, gathers=True)]
-    size = min(max(-(-n // max(1, 4 * cutting.threads)), SLICE_ROWS.start), SLICE_ROWS.stop - 1)
+    size = min(max(-(-n // max(1, 2 * cutting.threads)), SLICE_ROWS.start), SLICE_ROWS.stop - 1)
     pieces = [
         cut_by(ticket, order, range(i, min(i + size, n)), size, gathers=False)
         for i in range(0, n, size)

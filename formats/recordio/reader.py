@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from typing import TYPE_CHECKING, Any
@@ -144,7 +145,8 @@ class RecordIOReader:
             Part(shard, self._indexes.get(shard, tally), self._codec(shard), numbers)
             for shard, numbers in wanted
         ]
-        records, damage = read_scattered(self._source, parts, self.memory.take, tally)
+        take = functools.partial(self.memory.take, brief=True)
+        records, damage = read_scattered(self._source, parts, take, tally)
         foreign = any(shard.foreign for shard, _ in wanted)
         return self._block(records, damage, back, columns, foreign)
 
@@ -166,7 +168,7 @@ class RecordIOReader:
         # Values that are asked for twice are held twice where alignment asks for a copy.
         copies = largest * (rows - sum(len(n) for _, n in wanted))
         memory = memory_of(Extent(rows, rest, raw + copies, largest), columns, compressed)
-        return rest, memory + slack(rest) + slack(raw)
+        return rest, memory + slack(rest, brief=True) + slack(raw, brief=True)
 
     def _block(
         self,
@@ -256,7 +258,7 @@ def _check_charged(damage: Damage, total: int, compressed: bool) -> None:
 def _held(data: Bytes, columns: Mapping[str, Column]) -> int:
     """Bytes of memory that these columns keep alive, the buffer that they may view included."""
     whole = _root(data)
-    held = rounded(data.nbytes)
+    held = max(whole.nbytes, data.nbytes)
     for column in columns.values():
         if isinstance(column, VarColumn):
             held += column.starts.nbytes + column.lengths.nbytes

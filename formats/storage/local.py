@@ -8,6 +8,7 @@ from pathlib import Path
 
 from forebay.formats.errors import DatasetNotFound, StorageError, TruncatedShard
 from forebay.formats.storage.source import StoredFile
+from forebay.kernels.file_read import read_ranges
 
 
 class LocalSource:
@@ -71,28 +72,18 @@ class LocalSource:
         except OSError as e:
             raise StorageError(f"cannot open {path}: {e.strerror}") from e
         with file:
-            try:
-                descriptor = file.fileno()
-                for offset, out in zip(offsets, outs, strict=True):
-                    # One call is all that most ranges take; whatever it leaves is read again.
-                    if os.preadv(descriptor, [out], offset) != out.nbytes:
-                        self._fill(descriptor, key, offset, out.cast("B"))
-            except OSError as e:
-                raise StorageError(f"cannot read {path}: {e.strerror}") from e
-
-    def _fill(self, descriptor: int, key: str, offset: int, out: memoryview) -> None:
-        done = 0
-        while done < len(out):
-            got = os.preadv(descriptor, [out[done:]], offset + done)
-            if got == 0:
-                have = os.fstat(descriptor).st_size
-                raise TruncatedShard(
-                    f"truncated: have {have} of at least {offset + len(out)} bytes; "
-                    "restore the file from its source or write the dataset again",
-                    shard=key,
-                    offset=offset + done,
-                )
-            done += got
+            read = read_ranges(file.fileno(), offsets, outs)
+        if read.error:
+            raise StorageError(f"cannot read {path}: {os.strerror(read.error)}")
+        if read.ranges < len(outs):
+            begin, size = offsets[read.ranges], outs[read.ranges].nbytes
+            have = self.size(key)
+            raise TruncatedShard(
+                f"truncated: have {have} of at least {begin + size} bytes; "
+                "restore the file from its source or write the dataset again",
+                shard=key,
+                offset=begin + read.nbytes,
+            )
 
     def _path(self, key: str) -> Path:
         # A key comes out of a manifest, so it must not lead out of the dataset's folder.

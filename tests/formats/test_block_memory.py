@@ -117,3 +117,20 @@ def test_a_copy_begins_empty():
     memory.take(MB)
     copy = pickle.loads(pickle.dumps(memory))
     assert (memory.nbytes, copy.nbytes) == (MB, 0)
+
+
+def test_brief_buffers_of_different_sizes_share_memory():
+    memory = BlockMemory()
+    at = address(memory.take(MB + 100, brief=True))
+    assert address(memory.take(MB * 3 // 2, brief=True)) == at
+    assert address(memory.take(MB * 3 // 2 + 1, brief=True)) != at
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 65536, 70_000, MB, MB + 1, 5_000_001])
+def test_a_brief_buffer_takes_what_is_charged(nbytes):
+    whole = rounded(nbytes, brief=True)
+    assert nbytes <= whole <= nbytes + slack(nbytes, brief=True)
+    assert whole <= nbytes * 1.5
+    memory = BlockMemory()
+    memory.take(nbytes, brief=True)
+    assert memory.nbytes in (0, whole)

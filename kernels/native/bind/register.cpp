@@ -11,6 +11,7 @@ NB_MODULE(_native, module) {
 #endif
   forebay::bind::register_addresses(module);
   forebay::bind::register_resample(module);
+  forebay::bind::register_file_read(module);
   forebay::bind::register_frames(module);
   forebay::bind::register_plain(module);
   forebay::bind::register_gather(module);

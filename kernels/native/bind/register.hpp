@@ -18,6 +18,7 @@ void register_jpeg_transcode(nanobind::module_& module);
 #endif
 void register_addresses(nanobind::module_& module);
 void register_resample(nanobind::module_& module);
+void register_file_read(nanobind::module_& module);
 void register_frames(nanobind::module_& module);
 void register_plain(nanobind::module_& module);
 void register_gather(nanobind::module_& module);

@@ -108,8 +108,8 @@ def test_numbers_of_blocks_do_not_change_how_rows_are_grouped(blocks, apart):
 
 def test_more_threads_make_smaller_slices_between_4_and_64_rows():
     whole = ticket([0] * 256)
-    sizes = {t: len(pieces(whole, t)[0].places) for t in (0, 1, 2, 4, 100)}
-    assert sizes == {0: 64, 1: 64, 2: 32, 4: 16, 100: 4}
+    sizes = {t: len(pieces(whole, t)[0].places) for t in (0, 1, 2, 4, 8, 100)}
+    assert sizes == {0: 64, 1: 64, 2: 64, 4: 32, 8: 16, 100: 4}
 
 
 def test_an_empty_ticket_has_no_slices():

@@ -3,7 +3,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,14 +36,12 @@ void of_images(const nb::list& data, const Table& out) {
   const std::size_t count = data.size();
   if (out.shape(0) != count)
     throw nb::value_error("jpeg_headers: data and out must have one size");
-  std::vector<std::unique_ptr<ByteView>> views;
-  views.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) views.push_back(std::make_unique<ByteView>(data[i]));
+  const std::vector<ByteView> views = views_of(data);
   nb::gil_scoped_release unlocked;
   for (std::size_t i = 0; i < count; ++i) {
     jpeg::Header header;
     const jpeg::HeaderStatus status =
-        jpeg::parse_header(views[i]->data(), views[i]->size(), header);
+        jpeg::parse_header(views[i].data(), views[i].size(), header);
     write_row(status, header, out.data() + 10 * i);
   }
 }

@@ -5,7 +5,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -66,17 +65,15 @@ Bad make(jpeg::SampleBatch& batch, const nb::list& data, const Framings& framing
   if (out.shape(1) != bytes)
     refuse("JpegSamples: out must have rows of " + std::to_string(bytes) + " bytes, got " +
            std::to_string(out.shape(1)));
-  std::vector<std::unique_ptr<ByteView>> views;
+  const std::vector<ByteView> views = views_of(data);
   std::vector<jpeg::Task> tasks;
-  views.reserve(count);
   tasks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t place = places.data()[i];
     if (place < 0 || static_cast<std::uint64_t>(place) >= out.shape(0))
       refuse("JpegSamples: place " + std::to_string(place) + " is not a row of out, which has " +
              std::to_string(out.shape(0)));
-    views.push_back(std::make_unique<ByteView>(data[i]));
-    tasks.push_back({views[i]->data(), views[i]->size(),
+    tasks.push_back({views[i].data(), views[i].size(),
                      framing_of(framings.data() + kNumbers * i),
                      out.data() + static_cast<std::size_t>(place) * bytes});
   }
