@@ -278,6 +278,13 @@ class JpegSamples:
             ValueError: a size out of [1, 2**20], or a table of other channels.
         """
 
+    def working(self, data: list[Buffer], framings: NDArray[np.int32]) -> int:
+        """Bytes that `make` holds at most beside the data and `out`, for one image at a time.
+
+        Raises:
+            ValueError: the sizes differ.
+        """
+
     def make(
         self,
         data: list[Buffer],

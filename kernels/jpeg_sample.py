@@ -82,6 +82,15 @@ class JpegSampler:
         values = _native.ByteValues(dtype, table)
         self._native = _native.JpegSamples(values, *size, planar, luma)
 
+    def working(self, data: Sequence[Buffer], framings: NDArray[np.int32]) -> int:
+        """Bytes that `make` holds at most beside the data and `out`: those of the image that takes
+        most. Nothing is decoded; what cannot be decoded takes none.
+
+        Raises:
+            ValueError: sizes differ.
+        """
+        return self._native.working(list(data), framings)
+
     def make(
         self,
         data: Sequence[Buffer],

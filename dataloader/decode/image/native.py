@@ -17,10 +17,6 @@ from forebay.dataloader.flow.scratch import Scratch
 from forebay.kernels.jpeg_header import headers
 from forebay.kernels.jpeg_sample import LARGEST_SIDE, JpegSampler
 
-PIXEL_BYTES = 8
-"""Bytes a pixel of the image while it decodes, at most: its coefficients, 2 bytes of each of three
-components, where it has several scans; else pixels of 3 bytes, and a slice of its bytes."""
-
 
 class NativeDecoder:
     """Decodes many images at once. Safe in several threads. See `image.decoder.ImageDecoder`."""
@@ -42,7 +38,7 @@ class NativeDecoder:
     ) -> Bad:
         found = headers(images)
         chosen, framings = self._framings(found, u)
-        bad, others = self._make(images, found, framings, chosen, out, places)
+        bad, others = self._make(images, framings, chosen, out, places)
         if len(chosen) < len(images):
             others += sorted(set(range(len(images))).difference(chosen))
         if others:
@@ -72,7 +68,6 @@ class NativeDecoder:
     def _make(
         self,
         images: Encoded,
-        found: NDArray[np.void],
         framings: list[tuple[int, ...]],
         chosen: list[int],
         out: NDArray[Any],
@@ -84,9 +79,9 @@ class NativeDecoder:
         if not chosen:
             return bad, others
         data = [images[i] for i in chosen]
-        pixels = int((found["height"].astype(np.int64) * found["width"]).max())
-        with self._scratch.lent(PIXEL_BYTES * pixels + max(map(len, data))):
-            lost = self._sampler.make(data, np.array(framings, np.int32), places[chosen], out)
+        what = np.array(framings, np.int32)
+        with self._scratch.lent(self._sampler.working(data, what)):
+            lost = self._sampler.make(data, what, places[chosen], out)
         for sample in lost:
             index = chosen[sample.number]
             if sample.kind == "other":

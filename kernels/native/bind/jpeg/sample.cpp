@@ -89,6 +89,22 @@ Bad make(jpeg::SampleBatch& batch, const nb::list& data, const Framings& framing
   return bad;
 }
 
+std::size_t working(const jpeg::SampleBatch& batch, const nb::list& data,
+                    const Framings& framings) {
+  const std::size_t count = data.size();
+  if (framings.shape(0) != count)
+    refuse("JpegSamples: data and framings must have one size, got " + std::to_string(count) +
+           " and " + std::to_string(framings.shape(0)));
+  const std::vector<ByteView> views = views_of(data);
+  std::vector<jpeg::Task> tasks;
+  tasks.reserve(count);
+  for (std::size_t i = 0; i < count; ++i)
+    tasks.push_back({views[i].data(), views[i].size(), framing_of(framings.data() + kNumbers * i),
+                     nullptr});
+  nb::gil_scoped_release unlocked;
+  return batch.working(tasks.data(), count);
+}
+
 }  // namespace
 
 void register_jpeg_sample(nb::module_& module) {
@@ -96,7 +112,8 @@ void register_jpeg_sample(nb::module_& module) {
       .def("__init__", &construct, nb::arg("values"), nb::arg("height"), nb::arg("width"),
            nb::arg("planar"), nb::arg("luma"), nb::arg("limit") = std::size_t{1} << 30)
       .def("make", &make, nb::arg("data"), nb::arg("framings").noconvert(),
-           nb::arg("places").noconvert(), nb::arg("out").noconvert());
+           nb::arg("places").noconvert(), nb::arg("out").noconvert())
+      .def("working", &working, nb::arg("data"), nb::arg("framings").noconvert());
 }
 
 }  // namespace forebay::bind

@@ -35,6 +35,10 @@ class SampleBatch {
   // Makes tasks[i] into made[i]; a bad image spoils only its own sample. Throws std::bad_alloc.
   void run(const Task* tasks, std::size_t count, Made* made);
 
+  // Bytes beside the data that `run` holds at most at a time: those of the task that takes most.
+  // Nothing is decoded; what cannot be decoded takes nothing.
+  std::size_t working(const Task* tasks, std::size_t count) const noexcept;
+
  private:
   std::unique_ptr<SampleMaker> take();
   void give_back(std::unique_ptr<SampleMaker> maker);
