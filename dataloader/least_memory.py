@@ -78,9 +78,11 @@ def index_bytes(dataset: ShardDataset, memory: int) -> int:
     return dataset.overhead(memory // INDEX_SHARE)
 
 
-def least_memory(dataset: ShardDataset, costs: Costs, resident: int, batch_bytes: int) -> int:
-    """The least budget for so many bytes of resident blocks: with a read, two batches, indexes."""
-    need = resident + costs.largest + 2 * batch_bytes
+def least_memory(
+    dataset: ShardDataset, costs: Costs, resident: int, batch_bytes: int, batches: int = 2
+) -> int:
+    """The least budget for so many bytes of resident blocks: with a read, batches, indexes."""
+    need = resident + costs.largest + batches * batch_bytes
     every_index = dataset.overhead(1 << 62)
     return min(need + every_index, -(-need * INDEX_SHARE // (INDEX_SHARE - 1)))
 

@@ -177,8 +177,9 @@ class DataLoader:
 
     def _fits(self, costs: Costs, batch_bytes: int) -> bool:
         """Whether all blocks fit in memory beside the work, so that they can stay."""
-        held = int(self.dataset.blocks.memory.sum() * costs.share)
-        return self.config.memory >= least_memory(self.dataset, costs, held, batch_bytes)
+        config, held = self.config, int(self.dataset.blocks.memory.sum() * costs.share)
+        batches = max(2, config.prefetch)
+        return config.memory >= least_memory(self.dataset, costs, held, batch_bytes, batches)
 
     def _settings(self, fits: bool) -> PlanSettings:
         config, blocks = self.config, self.dataset.blocks

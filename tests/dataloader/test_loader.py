@@ -82,6 +82,25 @@ def test_rows_read_one_by_one_are_the_same_as_from_blocks(kit, labels):
     assert 0 < reads[1] <= len(small), "one load reads a batch's rows, of whatever blocks"
 
 
+def test_blocks_that_fit_beside_two_batches_only_are_not_read_over_and_over(kit, tmp_path):
+    # They would be dropped and read again for almost every sample while four batches fly.
+    records = [{"image": kit.picture(i, (60, 60))} for i in range(160)]
+    fb.write_dataset(
+        tmp_path / "d", records, {"image": "png"}, format="recordio", codec="none",
+        block_bytes=120_000,
+    )  # fmt: skip
+    dataset = fb.open_dataset(tmp_path / "d")
+    decode = {"image": fb.Image(T.RandomResizedCrop(256), dtype="float32")}
+    batch, held = 16 * 3 * 256 * 256 * 4, int(dataset.blocks.memory.sum())
+    for prefetch in (2, 4):
+        loader = fb.DataLoader(
+            dataset, 16, "full", num_workers=0, memory=2 * held + int(2.6 * batch),
+            prefetch=prefetch, decode=decode,
+        )  # fmt: skip
+        assert sum(len(b["image"]) for b in loader) == 160
+        assert loader.stats().bytes_read < 2 * int(dataset.blocks.bytes.sum())
+
+
 def test_a_batch_is_a_list_in_the_order_asked_for_or_a_dict(every_kind):
     options = {"batch_size": 16, **SMALL}
     chosen = fb.open_dataset(every_kind, columns=["x", "label"])
