@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -171,6 +171,12 @@ class DataLoader:
     def stats(self) -> LoaderStats:
         """What the loader has done since it was made."""
         return self._progress.stats()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a DataLoader is not picklable: it holds memory and threads of this process; send its "
+            "dataset, which is, and make a loader from it over there"
+        )
 
     def __repr__(self) -> str:
         return f"DataLoader({self.dataset!r}, {self.config!r})"

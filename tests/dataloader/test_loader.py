@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
+import pickle
 import re
 import shutil
 import threading
@@ -495,3 +497,12 @@ def test_threads_that_share_an_iterator_all_see_the_end(labels):
         for thread in consumers:
             thread.join(30)
         assert (sum(got), wrong) == (1000, [])
+
+
+def test_a_loader_is_not_picklable_but_its_dataset_is(every_kind):
+    loader = fb.DataLoader(fb.open_dataset(every_kind), 16, **SMALL)
+    with pytest.raises(TypeError, match="send its dataset"):
+        pickle.dumps(loader)
+    with pytest.raises(TypeError, match="send its dataset"):
+        copy.deepcopy(loader)
+    assert len(pickle.loads(pickle.dumps(loader.dataset))) == 240
