@@ -61,8 +61,7 @@ struct Request {
 };
 
 // The pixels of the window: row y begins at data + y * stride and has width * channels bytes. The
-// decoder owns them until its next call. Rows begin on 64-byte boundaries plus the window's offset
-// in the columns that were decoded.
+// decoder owns them until its next call. They are aligned to nothing.
 struct Pixels {
   const std::uint8_t* data = nullptr;
   std::size_t stride = 0;
