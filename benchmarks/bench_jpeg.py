@@ -16,6 +16,7 @@ import PIL.Image
 import pytest
 
 from forebay.kernels import _native, jpeg_decode, jpeg_header, jpeg_slice
+from forebay.kernels.jpeg_sample import JpegSampler
 from forebay.kernels.jpeg_transcode import transcode
 
 DATA = Path(os.environ.get("FOREBAY_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -133,3 +134,16 @@ def bench_decode_224_of_12_megapixels(benchmark, large, kind):
 
     benchmark.pedantic(run, rounds=5, warmup_rounds=1)
     note(benchmark, len(windows))
+
+
+@pytest.mark.parametrize("kind", ["exact", "reduced"])
+def bench_12_megapixels_made_224(benchmark, large, kind):
+    """All of the picture as one sample."""
+    reduced = kind == "reduced"
+    sampler = JpegSampler((224, 224), None, "uint8", planar=False, luma=False, reduced=reduced)
+    framing = np.array([(0, 0, 3000, 4000, 224, 224, 0, 0, 224, 224, 0, 0, 0)], np.int32)
+    out, place = np.empty((1, 224, 224, 3), np.uint8), np.zeros(1, np.int64)
+    benchmark.pedantic(
+        lambda: sampler.make([large[0]], framing, place, out), rounds=5, warmup_rounds=1
+    )
+    note(benchmark, 1)

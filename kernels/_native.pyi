@@ -270,9 +270,11 @@ class JpegSamples:
         width: int,
         planar: bool,
         luma: bool,
+        reduced: bool = False,
         limit: int = 1 << 30,
     ) -> None:
-        """`height`, `width`: of a sample; `limit`: bytes that decoding one image may take.
+        """`height`, `width`: of a sample; `reduced`: large boxes are decoded at a part of their
+        size; `limit`: bytes that decoding one image may take.
 
         Raises:
             ValueError: a size out of [1, 2**20], or a table of other channels.

@@ -65,6 +65,8 @@ class JpegSampler:
         dtype: of the values; bfloat16 lies in uint16.
         planar: whether samples are (channels, height, width), else (height, width, channels).
         luma: one channel instead of RGB.
+        reduced: whether a box of at least 2, 4 or 8 times what it is resampled to is decoded at
+            that part of its size.
 
     Raises:
         ValueError: what does not go together.
@@ -78,9 +80,10 @@ class JpegSampler:
         *,
         planar: bool,
         luma: bool,
+        reduced: bool = False,
     ) -> None:
         values = _native.ByteValues(dtype, table)
-        self._native = _native.JpegSamples(values, *size, planar, luma)
+        self._native = _native.JpegSamples(values, *size, planar, luma, reduced)
 
     def working(self, data: Sequence[Buffer], framings: NDArray[np.int32]) -> int:
         """Bytes that `make` holds at most beside the data and `out`: those of the image that takes

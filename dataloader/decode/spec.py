@@ -40,6 +40,10 @@ class Image:
             float32 rounded to the nearest, ties to even.
         layout: "CHW" gives batches (N, C, H, W), "HWC" gives (N, H, W, C), "channels_last" gives
             (N, C, H, W) in torch's memory format of that name.
+        reduced: whether a part of a JPEG that is at least 2, 4 or 8 times as high and wide as what
+            it is resampled to is decoded at that fraction of its size. Faster for large pictures
+            made small; pixels are those of another, equally good filter, so they differ a little
+            from those without.
 
     Raises:
         TypeError: something that is not one of our transforms.
@@ -52,8 +56,9 @@ class Image:
         color: Color = "RGB",
         dtype: Dtype | None = None,
         layout: Layout = "CHW",
+        reduced: bool = False,
     ) -> None:
-        self.color, self.layout = color, layout
+        self.color, self.layout, self.reduced = color, layout, bool(reduced)
         self.geometries, self.normalize = _split(transforms)
         if color not in CHANNELS:
             raise ValueError(f"Image: color must be 'RGB' or 'L', got {color!r}")
@@ -131,6 +136,7 @@ class Image:
     def __repr__(self) -> str:
         parts = [repr(t) for t in (*self.geometries, *([self.normalize] if self.normalize else ()))]
         options = f"color={self.color!r}, dtype={self.dtype!r}, layout={self.layout!r}"
+        options += ", reduced=True" if self.reduced else ""
         return f"Image({', '.join([*parts, options])})"
 
     def _size(self) -> Size:

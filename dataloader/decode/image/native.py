@@ -26,7 +26,12 @@ class NativeDecoder:
         self._scratch = scratch
         self._pillow = PillowDecoder(spec, scratch)
         self._sampler = JpegSampler(
-            spec.size, spec.table(), spec.dtype, planar=spec.planar, luma=spec.color == "L"
+            spec.size,
+            spec.table(),
+            spec.dtype,
+            planar=spec.planar,
+            luma=spec.color == "L",
+            reduced=spec.reduced,
         )
 
     def decode(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from forebay.dataloader.decode.framing import Framing, framing_of
 from forebay.dataloader.decode.image.decoder import Bad, Encoded
+from forebay.dataloader.decode.reduced import denominator_of, reduced_box
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.transforms import Crop, Flip, Scale, Step
 from forebay.dataloader.flow.errors import DecodeError
@@ -97,6 +99,10 @@ class PillowDecoder:
         self._store(pixels, out)
 
     def _pixels(self, image: PIL.Image.Image, u: Sequence[float]) -> NDArray[np.uint8]:
+        if self._spec.reduced and image.format == "JPEG":
+            reduced = self._reduced(image, u)
+            if reduced is not None:
+                return np.asarray(reduced)
         image.load()
         turned = UPRIGHT.get(_orientation(image))
         upright = image.transpose(turned) if turned is not None else image
@@ -109,6 +115,22 @@ class PillowDecoder:
         if framing is not None and framing.size[0] * framing.size[1] > SCALED_PIXELS:
             return np.asarray(framed(coloured, framing))
         return np.asarray(apply(coloured, steps))
+
+    def _reduced(self, image: PIL.Image.Image, u: Sequence[float]) -> PIL.Image.Image | None:
+        """The sample made of the image at a part of its size; None where that is the whole."""
+        orientation = _orientation(image)
+        orientation = orientation if orientation in UPRIGHT else 1
+        stored = (image.height, image.width)
+        upright = stored[::-1] if orientation >= 5 else stored
+        framing = framing_of(upright, self._spec.steps(upright, u))
+        if framing is None or (part := denominator_of(framing.box, framing.size)) == 1:
+            return None
+        image.draft(None, (image.width // part, image.height // part))
+        image.load()
+        turned = UPRIGHT.get(orientation)
+        whole = image.transpose(turned) if turned is not None else image
+        box, inside = reduced_box(framing.box, part, orientation, stored)
+        return framed(whole.convert(self._spec.color), replace(framing, box=box), inside)
 
     def _store(self, pixels: NDArray[np.uint8], out: NDArray[Any]) -> None:
         planes = pixels[:, :, None] if pixels.ndim == 2 else pixels
@@ -135,20 +157,29 @@ def apply(image: PIL.Image.Image, steps: Sequence[Step]) -> PIL.Image.Image:
     return image
 
 
-def framed(image: PIL.Image.Image, framing: Framing) -> PIL.Image.Image:
+def framed(
+    image: PIL.Image.Image,
+    framing: Framing,
+    inside: tuple[float, float, float, float] | None = None,
+) -> PIL.Image.Image:
     """The sample of this framing, within one level of its steps one by one; of the scaled box only
-    what the sample shows is made."""
+    what the sample shows is made.
+
+    Args:
+        inside: (top, left, height, width) in the box that is scaled; None: all of it.
+    """
     top, left, height, width = framing.window
     sample = PIL.Image.new(image.mode, (width, height))
     first_row, first_column, rows, columns = framing.shown
     if rows > 0 and columns > 0:
         y, x, box_height, box_width = framing.box
-        down, right = box_height / framing.size[0], box_width / framing.size[1]
+        from_y, from_x, part_height, part_width = inside or (0, 0, box_height, box_width)
+        down, right = part_height / framing.size[0], part_width / framing.size[1]
         part = (
-            first_column * right,
-            first_row * down,
-            min((first_column + columns) * right, box_width),
-            min((first_row + rows) * down, box_height),
+            from_x + first_column * right,
+            from_y + first_row * down,
+            min(from_x + (first_column + columns) * right, box_width),
+            min(from_y + (first_row + rows) * down, box_height),
         )
         box = image.crop((x, y, x + box_width, y + box_height))
         shown = box.resize((columns, rows), PIL.Image.Resampling.BILINEAR, box=part)

@@ -125,11 +125,8 @@ class Guarded {
   pixels::Outcome from_whole(pixels::Resampling& what, const pixels::ByteValues& values,
                              const pixels::Place& place) noexcept {
     if (!pixels::fits(what, values, place)) return pixels::Outcome::bad_shape;
-    const pixels::Window& window = what.window;
-    const int row =
-        pixels::needed(what.box.height, what.size.height, window.top, window.height).first;
-    const int column =
-        pixels::needed(what.box.width, what.size.width, window.left, window.width).first;
+    const int row = pixels::needed(what.vertical()).first;
+    const int column = pixels::needed(what.horizontal()).first;
     what.pixels += row * what.stride + std::ptrdiff_t{column} * what.channels;
     return resampler_.run(what, values, place);
   }
@@ -167,7 +164,7 @@ Pair needed_of(int in, int out, int offset, int count) {
   if (in < 1 || out < 1 || in > pixels::kLargestSide || out > pixels::kLargestSide ||
       offset < 0 || count < 1 || count > out || offset > out - count)
     refuse("needed: sides must be in [1, 2**20] and [offset, offset + count) inside the output");
-  const pixels::Span span = pixels::needed(in, out, offset, count);
+  const pixels::Span span = pixels::needed({in, out, offset, count});
   return {span.first, span.last};
 }
 

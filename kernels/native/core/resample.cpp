@@ -63,11 +63,9 @@ bool fits(const Resampling& what, const ByteValues& values, const Place& place) 
 Resampler::Resampler(bool portable) noexcept : avx2_(!portable && has_avx2()) {}
 
 void Resampler::prepare(const Resampling& what) {
-  const Window& window = what.window;
-  rows_.prepare({what.box.height, what.size.height, window.top, window.height});
-  columns_.prepare({what.box.width, what.size.width, window.left, window.width}, what.channels,
-                   what.mirrored);
-  const Span span = needed(what.box.width, what.size.width, window.left, window.width);
+  rows_.prepare(what.vertical());
+  columns_.prepare(what.horizontal(), what.channels, what.mirrored);
+  const Span span = needed(what.horizontal());
   const auto words = static_cast<std::size_t>(span.last - span.first) *
                      static_cast<std::size_t>(what.channels);
   // What lies behind the row's levels is read with a weight of zero.
@@ -81,7 +79,7 @@ Outcome Resampler::run(const Resampling& what, const ByteValues& values,
   if (!fits(what, values, place)) return Outcome::bad_shape;
   const Window& window = what.window;
   const RowStore store{values, place, what.channels, avx2_};
-  if (what.box == what.size && !what.mirrored &&
+  if (what.copies() && !what.mirrored &&
       (place.order == Order::interleaved || what.channels == 1)) {
     for (int y = 0; y < window.height; ++y)
       store.put(what.pixels + y * what.stride, 0, place.top + y, place.left, window.width);
@@ -92,7 +90,7 @@ Outcome Resampler::run(const Resampling& what, const ByteValues& values,
   } catch (const std::bad_alloc&) {
     return Outcome::no_memory;
   }
-  const Span span = needed(what.box.width, what.size.width, window.left, window.width);
+  const Span span = needed(what.horizontal());
   const int row_bytes = (span.last - span.first) * what.channels;
   for (int y = 0; y < window.height; ++y) {
     rows_.row(y, what.pixels, what.stride, row_bytes, levels_.data(), avx2_);

@@ -7,8 +7,8 @@
 // rounds to bytes between its passes; 15 bits are kept here.
 //
 // How a caller goes about it:
-//   Span rows = needed(box.height, size.height, window.top, window.height);
-//   Span columns = needed(box.width, size.width, window.left, window.width);
+//   Span rows = needed({box.height, size.height, window.top, window.height});
+//   Span columns = needed({box.width, size.width, window.left, window.width});
 //   decode at least these rows and columns of the box, point `pixels` at the first of them, run().
 #pragma once
 
@@ -40,7 +40,8 @@ struct Window {
 constexpr int kLargestSide = 1 << 20;
 
 // What to make of which pixels: `box` pixels are resampled to `size`, `window` of that is kept, and
-// mirrored left to right if `mirrored`. A box of the same size as `size` is copied.
+// mirrored left to right if `mirrored`. A box of the same size as `size` is copied. Of a box whose
+// edges lie inside its outer pixels, `rows` and `columns` say where.
 struct Resampling {
   const std::uint8_t* pixels;  // row needed(rows).first, column needed(columns).first of the box
   std::ptrdiff_t stride;       // bytes from row to row; may be negative
@@ -49,6 +50,15 @@ struct Resampling {
   Size size;
   Window window;
   bool mirrored;
+  Stretch rows{}, columns{};
+
+  AxisShape vertical() const noexcept {
+    return {box.height, size.height, window.top, window.height, rows};
+  }
+  AxisShape horizontal() const noexcept {
+    return {box.width, size.width, window.left, window.width, columns};
+  }
+  bool copies() const noexcept { return box == size && rows == Stretch{} && columns == Stretch{}; }
 };
 
 // Where samples of one shape lie. The window's first pixel goes to (top, left) of it; the caller

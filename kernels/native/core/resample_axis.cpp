@@ -7,14 +7,18 @@ namespace forebay::pixels {
 namespace {
 
 struct Triangle {
+  double start;
   double scale;
   double reach;
   int in;
 
-  Triangle(int from, int to) noexcept
-      : scale(static_cast<double>(from) / to), reach(std::max(scale, 1.0)), in(from) {}
+  explicit Triangle(const AxisShape& shape) noexcept
+      : start(shape.stretch.start),
+        scale(shape.scale()),
+        reach(std::max(scale, 1.0)),
+        in(shape.in) {}
 
-  double centre(int i) const noexcept { return (i + 0.5) * scale; }
+  double centre(int i) const noexcept { return start + (i + 0.5) * scale; }
   Span span(int i) const noexcept {
     const int first = std::max(0, static_cast<int>(centre(i) - reach + 0.5));
     const int last = std::min(in, static_cast<int>(centre(i) + reach + 0.5));
@@ -24,23 +28,22 @@ struct Triangle {
 
 }  // namespace
 
-Span needed(int in, int out, int offset, int count) noexcept {
-  const Triangle triangle(in, out);
-  return {triangle.span(offset).first, triangle.span(offset + count - 1).last};
+Span needed(const AxisShape& shape) noexcept {
+  const Triangle triangle(shape);
+  return {triangle.span(shape.offset).first, triangle.span(shape.offset + shape.count - 1).last};
 }
 
-int most_taps(int in, int out) noexcept {
-  const double reach = Triangle(in, out).reach;
-  return std::min(in, 2 * static_cast<int>(std::ceil(reach)) + 1);
+int most_taps(const AxisShape& shape) noexcept {
+  return std::min(shape.in, 2 * static_cast<int>(std::ceil(Triangle(shape).reach)) + 1);
 }
 
 void AxisWeights::build(const AxisShape& shape, int bits, int greatest) {
-  const Triangle triangle(shape.in, shape.out);
+  const Triangle triangle(shape);
   const double one = static_cast<double>(std::int64_t{1} << bits);
   const double slope = 1.0 / triangle.reach;
   const int origin = triangle.span(shape.offset).first;
   const auto outputs = static_cast<std::size_t>(shape.count);
-  taps_ = most_taps(shape.in, shape.out);
+  taps_ = most_taps(shape);
   count_ = shape.count;
   first_.resize(outputs);
   size_.resize(outputs);

@@ -2,7 +2,7 @@
 //
 // The filter is the antialiased triangle of Pillow's Image.resize(BILINEAR) (Pillow's manual,
 // "Filters"; Turkowski, "Filters for common resampling tasks", 1990): output i is centred at
-// (i + 0.5) * scale, scale = in / out; the triangle reaches max(scale, 1) to each side, and what of
+// start + (i + 0.5) * scale, scale = in / out; the triangle reaches max(scale, 1) to each side, and what of
 // it lies outside the image is left out, the rest normalised.
 #pragma once
 
@@ -18,18 +18,30 @@ struct Span {
   int last;
 };
 
-// The source pixels that outputs [offset, offset + count) of an axis of `in` pixels resampled to
-// `out` are made of. Asks for in, out, count > 0, offset >= 0 and offset + count <= out.
-Span needed(int in, int out, int offset, int count) noexcept;
+// A stretch of an axis, in pixels; it may begin and end inside one. Length 0 is the whole axis.
+struct Stretch {
+  double start = 0.0;
+  double length = 0.0;
+  bool operator==(const Stretch&) const = default;
+};
 
-// Outputs [offset, offset + count) of an axis; two that compare equal have equal weights.
+// Outputs [offset, offset + count) of an axis of `in` pixels, of which a stretch is resampled to
+// `out`; two that compare equal have equal weights. Asks for in, out, count > 0, offset >= 0,
+// offset + count <= out, and a stretch that lies inside the axis.
 struct AxisShape {
   int in;
   int out;
   int offset;
   int count;
+  Stretch stretch{};
   bool operator==(const AxisShape&) const = default;
+
+  // Source pixels an output.
+  double scale() const noexcept { return (stretch.length > 0.0 ? stretch.length : in) / out; }
 };
+
+// The source pixels that the outputs are made of.
+Span needed(const AxisShape& shape) noexcept;
 
 // Fixed-point weights of an axis. Storage grows and is kept: building again allocates only when
 // an axis needs more than any before it.
@@ -61,6 +73,6 @@ class AxisWeights {
 };
 
 // The most taps that an output of this axis can have.
-int most_taps(int in, int out) noexcept;
+int most_taps(const AxisShape& shape) noexcept;
 
 }  // namespace forebay::pixels

@@ -132,7 +132,7 @@ constexpr Few kFewAvx2[kFew] = {few_avx2<1>, few_avx2<2>, few_avx2<3>, few_avx2<
 void RowPass::prepare(const AxisShape& shape) {
   if (shape == shape_) return;
   shape_ = {0, 0, 0, 0};
-  if (most_taps(shape.in, shape.out) <= kFew) {
+  if (most_taps(shape) <= kFew) {
     axis_.build(shape, kFewBits, 0xFFFF);
     words_.resize(static_cast<std::size_t>(shape.count) * static_cast<std::size_t>(axis_.taps()));
     std::transform(axis_.of(0), axis_.of(0) + words_.size(), words_.begin(),
@@ -140,8 +140,8 @@ void RowPass::prepare(const AxisShape& shape) {
     shift_ = 0;
   } else {
     // The greatest weight is about 1 / scale; it is to fill 15 bits, and the sum 31.
-    const double scale = static_cast<double>(shape.in) / shape.out;
-    const int bits = std::min(22, 14 + static_cast<int>(std::log2(std::max(1.0, scale))));
+    const double scale = std::max(1.0, shape.scale());
+    const int bits = std::min(22, 14 + static_cast<int>(std::log2(scale)));
     axis_.build(shape, bits, 0x7FFF);
     shift_ = bits - kLevelBits;
     const auto words = static_cast<std::size_t>((axis_.taps() + 1) / 2);

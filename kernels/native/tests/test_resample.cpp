@@ -45,10 +45,8 @@ struct Cut {
   std::ptrdiff_t stride;
 
   Cut(const std::vector<std::uint8_t>& box, const Resampling& what, int gap) {
-    const Span rows =
-        needed(what.box.height, what.size.height, what.window.top, what.window.height);
-    const Span columns =
-        needed(what.box.width, what.size.width, what.window.left, what.window.width);
+    const Span rows = needed(what.vertical());
+    const Span columns = needed(what.horizontal());
     const int width = (columns.last - columns.first) * what.channels;
     const int height = rows.last - rows.first;
     stride = width + gap;
@@ -70,8 +68,8 @@ double exact(const std::vector<std::uint8_t>& box, const Resampling& what, int y
     const double share = 1.0 - std::abs((t + 0.5 - (i + 0.5) * scale) / reach);
     return share > 0.0 ? share : 0.0;
   };
-  const Span rows = needed(what.box.height, what.size.height, y, 1);
-  const Span columns = needed(what.box.width, what.size.width, x, 1);
+  const Span rows = needed({what.box.height, what.size.height, y, 1});
+  const Span columns = needed({what.box.width, what.size.width, x, 1});
   double sum = 0.0;
   double total = 0.0;
   for (int r = rows.first; r < rows.last; ++r)

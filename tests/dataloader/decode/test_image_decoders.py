@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import forebay as fb
 from forebay.dataloader.decode.draws import field_key, uniforms
 from forebay.dataloader.decode.image import choice
+from forebay.dataloader.decode.image.native import NativeDecoder
+from forebay.dataloader.decode.image.pillow import PillowDecoder
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.dataloader.flow.scratch import Scratch
@@ -283,3 +285,60 @@ def test_damage_ends_in_pixels_or_in_a_decode_error(kind, changes, keep):
         data[int(place * (len(data) - 1))] = value
     with contextlib.suppress(DecodeError):
         decode(bytes(data[: int(keep * len(data))]), fb.Image(T.Resize((4, 4))))
+
+
+def smooth(height, width, orientation=1, **options):
+    """A JPEG of soft colours, of this size upright."""
+    stored = (width, height) if orientation >= 5 else (height, width)
+    noise = np.random.default_rng(height).integers(0, 256, (9, 12, 3), np.uint8)
+    exif = PIL.Image.Exif()
+    exif[0x0112] = orientation
+    out = io.BytesIO()
+    image = PIL.Image.fromarray(noise).resize(stored[::-1], PIL.Image.Resampling.BICUBIC)
+    image.save(out, "JPEG", quality=95, exif=exif, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("size", [(640, 480), (333, 517), (91, 97), (47, 48)])
+def test_reduced_is_another_filter_of_the_same_picture(size, orientation):
+    data = smooth(*size, orientation)
+    steps = (T.Resize((40, 44)), T.RandomHorizontalFlip(1.0))
+    exact = decode(data, fb.Image(*steps, layout="HWC"), [0.5])
+    reduced = decode(data, fb.Image(*steps, layout="HWC", reduced=True), [0.5])
+    apart = np.abs(exact.astype(int) - reduced.astype(int))
+    if min(size) < 2 * 44:
+        assert apart.max() == 0, "it is not large enough to be reduced"
+    else:
+        assert 0 < apart.max() <= 24
+        assert apart.mean() < 2
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    u=st.lists(st.floats(0, 1, exclude_max=True), min_size=23, max_size=23),
+    orientation=st.integers(1, 8),
+    size=st.tuples(st.integers(100, 300), st.integers(100, 300)),
+    progressive=st.booleans(),
+)
+def test_reduced_is_the_same_by_both_decoders(u, orientation, size, progressive):
+    if not jpeg_sample.available():
+        pytest.skip("built without JPEG")
+    data = smooth(*size, orientation, progressive=progressive)
+    steps = (T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.CenterCrop((26, 22)))
+    spec = fb.Image(*steps, layout="HWC", reduced=True)
+    made = []
+    for kind in (NativeDecoder, PillowDecoder):
+        out = np.zeros((1, *spec.shape), np.uint8)
+        assert not kind(spec, Scratch(Budget(10**9), "decode")).decode(
+            [memoryview(data)], [u], out, np.array([0])
+        )
+        made.append(out.astype(int))
+    apart = np.abs(made[0] - made[1])
+    assert apart.max() <= 1
+    assert apart.mean() < 0.3
+
+
+def test_reduced_says_so():
+    assert "reduced=True" in repr(fb.Image(T.Resize((4, 4)), reduced=True))
+    assert "reduced" not in repr(fb.Image(T.Resize((4, 4))))

@@ -40,14 +40,15 @@ jpeg::Framing framing_of(const std::int32_t* n) {
 }
 
 void construct(jpeg::SampleBatch* self, const pixels::ByteValues& values, int height, int width,
-               bool planar, bool luma, std::size_t limit) {
+               bool planar, bool luma, bool reduced, std::size_t limit) {
   if (height < 1 || width < 1 || height > pixels::kLargestSide || width > pixels::kLargestSide)
     refuse("JpegSamples: height and width must be in [1, 2**20], got " + std::to_string(height) +
            " and " + std::to_string(width));
   const jpeg::Field field{values,
                           {height, width},
                           planar ? pixels::Order::planar : pixels::Order::interleaved,
-                          luma ? jpeg::Color::luma : jpeg::Color::rgb};
+                          luma ? jpeg::Color::luma : jpeg::Color::rgb,
+                          reduced};
   if (values.channels() != 0 && values.channels() != field.channels())
     refuse("JpegSamples: the table must have " + std::to_string(field.channels()) +
            " channels, got " + std::to_string(values.channels()));
@@ -110,7 +111,8 @@ std::size_t working(const jpeg::SampleBatch& batch, const nb::list& data,
 void register_jpeg_sample(nb::module_& module) {
   nb::class_<jpeg::SampleBatch>(module, "JpegSamples")
       .def("__init__", &construct, nb::arg("values"), nb::arg("height"), nb::arg("width"),
-           nb::arg("planar"), nb::arg("luma"), nb::arg("limit") = std::size_t{1} << 30)
+           nb::arg("planar"), nb::arg("luma"), nb::arg("reduced") = false,
+           nb::arg("limit") = std::size_t{1} << 30)
       .def("make", &make, nb::arg("data"), nb::arg("framings").noconvert(),
            nb::arg("places").noconvert(), nb::arg("out").noconvert())
       .def("working", &working, nb::arg("data"), nb::arg("framings").noconvert());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "reduced.hpp"
 #include "upright.hpp"
 
 namespace forebay::jpeg {
@@ -16,13 +17,6 @@ bool sane(const Framing& f, const Field& field) noexcept {
          w.top >= 0 && w.left >= 0 && w.height <= f.size.height - w.top &&
          w.width <= f.size.width - w.left && f.top >= 0 && f.left >= 0 &&
          w.height <= field.size.height - f.top && w.width <= field.size.width - f.left;
-}
-
-// The rows or columns of the box that the window is made of, in the upright image.
-pixels::Span taken(std::uint32_t from, std::uint32_t box, int size, int offset,
-                   int count) noexcept {
-  const pixels::Span span = pixels::needed(static_cast<int>(box), size, offset, count);
-  return {span.first + static_cast<int>(from), span.last + static_cast<int>(from)};
 }
 
 }  // namespace
@@ -49,23 +43,30 @@ DecodeStatus SampleMaker::make(const std::uint8_t* data, std::size_t size, const
     pixels::fill(field.values, place, field.channels());
   if (w.height <= 0 || w.width <= 0) return DecodeStatus::ok;
 
-  const Window& box = framing.box;
-  const pixels::Span rows = taken(box.top, box.height, framing.size.height, w.top, w.height);
-  const pixels::Span columns = taken(box.left, box.width, framing.size.width, w.left, w.width);
-  const Window upright{static_cast<std::uint32_t>(rows.first),
-                       static_cast<std::uint32_t>(columns.first),
+  const Reduced reduced = field.reduced ? reduced_box(header, framing.box, framing.size)
+                                        : Reduced{1, framing.box};
+  const Window& box = reduced.box;
+  pixels::Resampling what{nullptr,
+                          0,
+                          field.channels(),
+                          {static_cast<int>(box.height), static_cast<int>(box.width)},
+                          framing.size,
+                          w,
+                          framing.mirrored,
+                          reduced.rows,
+                          reduced.columns};
+  const pixels::Span rows = pixels::needed(what.vertical());
+  const pixels::Span columns = pixels::needed(what.horizontal());
+  const Window upright{box.top + static_cast<std::uint32_t>(rows.first),
+                       box.left + static_cast<std::uint32_t>(columns.first),
                        static_cast<std::uint32_t>(rows.last - rows.first),
                        static_cast<std::uint32_t>(columns.last - columns.first)};
   Pixels pixels;
-  const DecodeStatus decoded = decode(data, size, header, upright, field.color, pixels);
+  const DecodeStatus decoded = decode(data, size, header, upright, field.color,
+                                      reduced.denominator, pixels);
   if (decoded != DecodeStatus::ok) return decoded;
-  const pixels::Resampling what{pixels.data,
-                                static_cast<std::ptrdiff_t>(pixels.stride),
-                                field.channels(),
-                                {static_cast<int>(box.height), static_cast<int>(box.width)},
-                                framing.size,
-                                w,
-                                framing.mirrored};
+  what.pixels = pixels.data;
+  what.stride = static_cast<std::ptrdiff_t>(pixels.stride);
   switch (resampler_.run(what, field.values, place)) {
     case pixels::Outcome::done:
       return DecodeStatus::ok;
@@ -80,10 +81,14 @@ DecodeStatus SampleMaker::make(const std::uint8_t* data, std::size_t size, const
 }
 
 DecodeStatus SampleMaker::decode(const std::uint8_t* data, std::size_t size, const Header& header,
-                                 const Window& upright, Color color, Pixels& out) noexcept {
+                                 const Window& upright, Color color, unsigned denominator,
+                                 Pixels& out) noexcept {
   Request request;
-  request.window = stored_window(upright, header.orientation, header.height, header.width);
+  request.window = stored_window(upright, header.orientation,
+                                 reduced_side(header.height, denominator),
+                                 reduced_side(header.width, denominator));
   request.color = color;
+  request.denominator = denominator;
   largest_ = std::max(largest_, working_bytes(size, header, request));
   const DecodeStatus status = decoder_.decode(data, size, header, request, out);
   if (status != DecodeStatus::ok) {

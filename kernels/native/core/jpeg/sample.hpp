@@ -28,6 +28,7 @@ struct Field {
   pixels::Size size;
   pixels::Order order;
   Color color;
+  bool reduced = false;  // whether large boxes are decoded at a part of their size (reduced.hpp)
 
   int channels() const noexcept { return color == Color::rgb ? 3 : 1; }
   std::size_t sample_bytes() const noexcept {
@@ -54,7 +55,8 @@ class SampleMaker {
 
  private:
   DecodeStatus decode(const std::uint8_t* data, std::size_t size, const Header& header,
-                      const Window& upright, Color color, Pixels& out) noexcept;
+                      const Window& upright, Color color, unsigned denominator,
+                      Pixels& out) noexcept;
 
   Decoder decoder_;
   pixels::Resampler resampler_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "reduced.hpp"
 #include "upright.hpp"
 
 namespace forebay::jpeg {
@@ -18,9 +19,15 @@ std::size_t working_bytes(const Task& task, const Field& field) noexcept {
   const std::uint32_t height = transposed ? header.width : header.height;
   const std::uint32_t width = transposed ? header.height : header.width;
   const Window& box = task.framing.box;
-  if (!box.inside(height, width)) return 0;
+  if (!box.inside(height, width) || task.framing.size.height < 1 || task.framing.size.width < 1)
+    return 0;
+  const Reduced reduced =
+      field.reduced ? reduced_box(header, box, task.framing.size) : Reduced{1, box};
   Request request;
-  request.window = stored_window(box, header.orientation, header.height, header.width);
+  request.denominator = reduced.denominator;
+  request.window = stored_window(reduced.box, header.orientation,
+                                 reduced_side(header.height, reduced.denominator),
+                                 reduced_side(header.width, reduced.denominator));
   request.color = field.color;
   const auto channels = static_cast<std::size_t>(field.channels());
   const std::size_t turned =
