@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .case import Workload
-from .corpus.make import MakeError, ensure, scratch, size
+from .corpus.make import MakeError, ensure, present, scratch
 from .environments import PROJECT, folder
 from .install import ready, reason
 from .machine import described
@@ -25,7 +25,6 @@ RESULTS = folder("results")
 def run(workload: Workload, names: list[str], plan: Plan) -> dict[str, Any]:
     """Makes the data, measures, and returns the results as JSON values."""
     missing: dict[str, str] = {}
-    disk: dict[str, int] = {}
     for name in names:
         for form in workload.peers[name].data:
             try:
@@ -33,7 +32,7 @@ def run(workload: Workload, names: list[str], plan: Plan) -> dict[str, Any]:
                 if environment != PROJECT and ready(environment) is None:
                     missing[name] = reason(environment)
                     break
-                disk[form] = size(ensure(workload.corpus, form))
+                ensure(workload.corpus, form)
             except MakeError as e:
                 missing[name] = f"its data could not be made: {e}"
     able = [name for name in names if name not in missing]
@@ -44,7 +43,7 @@ def run(workload: Workload, names: list[str], plan: Plan) -> dict[str, Any]:
         "title": workload.title,
         "machine": described(),
         "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
-        "disk": disk,
+        "disk": present(workload.corpus),
         "versions": {
             e: ready(e) or {} for e in {workload.peers[n].environment for n in able} - {PROJECT}
         },

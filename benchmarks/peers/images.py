@@ -100,6 +100,12 @@ def forebay_parquet(setting: Setting) -> Iterable[Any]:
     return forebay_loader(setting, "parquet")
 
 
+@IMAGES.peer("seekable-parquet", imports=FOREBAY)
+def forebay_seekable_parquet(setting: Setting) -> Iterable[Any]:
+    """As forebay-parquet, over seekable JPEG in Parquet shards: the default of `forebay pack`."""
+    return forebay_loader(setting, "seekable-parquet")
+
+
 @IMAGES.peer("resized", imports=FOREBAY)
 def forebay_resized(setting: Setting) -> Iterable[Any]:
     """As forebay, over photos that `forebay pack --resize 256` scaled to a short side of 256 pixels

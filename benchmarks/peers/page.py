@@ -87,8 +87,7 @@ def disk(results: Sequence[Mapping[str, Any]]) -> str:
         corpora.setdefault(load(result["workload"]).corpus, {}).update(result["disk"])
     parts: list[str] = []
     for corpus, found in corpora.items():
-        held = {name: form.part for name, form in formats(corpus).items()}
-        parts += [f"{corpus}:", "", sizes(found, held, ORIGINALS[corpus]), ""]
+        parts += [f"{corpus}:", "", sizes(found, formats(corpus), ORIGINALS[corpus]), ""]
     return "\n".join(parts) or "Not measured yet."
 
 

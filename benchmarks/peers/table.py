@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .case import Workload
+from .corpus.make import Format
 from .summary import Figure, Row, summarise
 
 OURS = "forebay"
@@ -101,17 +102,20 @@ def _notes(rows: Mapping[str, Row]) -> list[str]:
     return notes
 
 
-def sizes(disk: Mapping[str, int], parts: Mapping[str, float], originals: str) -> str:
+def sizes(disk: Mapping[str, int], known: Mapping[str, Format], originals: str) -> str:
     """Bytes on disk of each format, of as many samples as it holds, and against the originals'.
 
     Args:
-        parts: share of the samples that each format holds.
+        known: the formats of the corpus; one that is no longer among them is left out.
         originals: the format that counts as 1.
     """
-    lines = ["| format | MB | holds | a sample, of the originals |", "|---|---|---|---|"]
-    whole = {name: size / parts[name] for name, size in disk.items()}
+    head = ("format", "what", "MB", "holds", "a sample, of the originals")
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    whole = {name: size / known[name].part for name, size in disk.items() if name in known}
     base = whole.get(originals)
     for name, size in sorted(whole.items(), key=lambda item: item[1]):
         share = f"{size / base:.3f}" if base else "-"
-        lines.append(f"| {name} | {disk[name] / 1e6:,.1f} | {parts[name]:.0%} | {share} |")
+        form = known[name]
+        cells = (name, form.text, f"{disk[name] / 1e6:,.1f}", f"{form.part:.0%}", share)
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forebay.benchmarks.peers.corpus.make import size
+from forebay.benchmarks.peers.corpus.make import Format, present, size
 from forebay.benchmarks.peers.page import PAGE, configurations, fill, machines
 from forebay.benchmarks.peers.plot import bars
 from forebay.benchmarks.peers.table import sizes, table
@@ -59,15 +59,32 @@ def test_bars_show_the_runs_that_count():
     assert found == [("forebay", 700, 700, 700), ("dali", 850, 800, 900)]
 
 
+def maker(folder, out):
+    """One file a photo,
+    in folders.
+
+    Links count once.
+    """
+
+
 def test_sizes_are_told_a_sample_and_held_against_the_originals():
-    parts = {"files": 1.0, "seekable": 1.0, "mds": 0.2}
-    disk = {"files": 1_000_000, "seekable": 1_015_000, "mds": 206_000}
-    lines = sizes(disk, parts, "files").splitlines()[2:]
+    known = {"files": Format(maker), "seekable": Format(maker), "mds": Format(maker, part=0.2)}
+    disk = {"files": 1_000_000, "seekable": 1_015_000, "mds": 206_000, "of-old": 5}
+    lines = sizes(disk, known, "files").splitlines()[2:]
+    text = "One file a photo, in folders"
     assert lines == [
-        "| files | 1.0 | 100% | 1.000 |",
-        "| seekable | 1.0 | 100% | 1.015 |",
-        "| mds | 0.2 | 20% | 1.030 |",
+        f"| files | {text} | 1.0 | 100% | 1.000 |",
+        f"| seekable | {text} | 1.0 | 100% | 1.015 |",
+        f"| mds | {text} | 0.2 | 20% | 1.030 |",
     ]
+
+
+def test_formats_that_are_there_are_told_whichever_peers_ran(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOREBAY_BENCH_DATA", str(tmp_path))
+    for name in ("tar", "mds.partial", "other"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        (tmp_path / "images" / name / "0").write_bytes(b"12345")
+    assert present("images") == {"tar": 5}
 
 
 def test_a_peer_that_workloads_share_is_told_once():

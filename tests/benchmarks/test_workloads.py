@@ -25,6 +25,7 @@ def test_formats_are_made_where_their_writer_is(name):
     for form in found.values():
         assert form.environment == PROJECT or form.environment in ENVIRONMENTS
         assert set(form.needs) <= set(found)
+        assert len(form.text) > 10
 
 
 def test_unknown_workload_names_the_others():

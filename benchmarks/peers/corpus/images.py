@@ -58,22 +58,27 @@ def forebay(folder: Path, out: Path, format: str) -> None:
     fb.write_dataset(out, records, fields, format=format, codec="none", shard_bytes=64 << 20)
 
 
-def _pack(folder: Path, out: Path, *options: str) -> None:
+def _pack(folder: Path, out: Path, form: str, *options: str) -> None:
     command = [sys.executable, "-m", "forebay.tools", "pack", str(folder / "files"), str(out)]
-    command += ["--format", "recordio", *options]
+    command += ["--format", form, *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(last_words(done.stderr))
 
 
 def seekable(folder: Path, out: Path) -> None:
-    """Shards of forebay with seekable JPEG."""
-    _pack(folder, out, "--images", "seekable")
+    """RecordIO of forebay with seekable JPEG."""
+    _pack(folder, out, "recordio", "--images", "seekable")
+
+
+def seekable_parquet(folder: Path, out: Path) -> None:
+    """Parquet of forebay with seekable JPEG."""
+    _pack(folder, out, "parquet", "--images", "seekable")
 
 
 def resized(folder: Path, out: Path) -> None:
-    """Shards of forebay, photos scaled to a short side of 256 pixels, JPEG of quality 90."""
-    _pack(folder, out, "--resize", "256")
+    """RecordIO of forebay, photos scaled to a short side of 256 pixels, JPEG of quality 90."""
+    _pack(folder, out, "recordio", "--resize", "256")
 
 
 def tar(folder: Path, out: Path) -> None:
@@ -200,6 +205,7 @@ FORMATS = {
     "recordio": Format(forebay_recordio, needs=_FROM),
     "parquet": Format(forebay_parquet, needs=_FROM),
     "seekable": Format(seekable, needs=_FROM),
+    "seekable-parquet": Format(seekable_parquet, needs=_FROM),
     "resized": Format(resized, needs=_FROM),
     "tar": Format(tar, needs=_FROM),
     "mds": Format(mds, "mosaic", _FROM),

@@ -40,6 +40,12 @@ class Format:
     needs: tuple[str, ...] = ()
     part: float = 1.0
 
+    @property
+    def text(self) -> str:
+        """What it is, in one sentence: the first of its maker's docstring."""
+        paragraph = (self.make.__doc__ or "").strip().split("\n\n")[0]
+        return " ".join(paragraph.split()).removesuffix(".")
+
 
 def scratch() -> Path:
     """Where all corpora lie: FOREBAY_BENCH_DATA, or a folder in the system's temporary one."""
@@ -88,6 +94,12 @@ def size(path: Path) -> int:
         return path.stat().st_size
     files = {p.resolve() for p in path.rglob("*") if p.is_file()}
     return sum(p.stat().st_size for p in files)
+
+
+def present(corpus: str) -> dict[str, int]:
+    """Bytes on disk of each format of a corpus that is there, whoever asked for it."""
+    places = {name: scratch() / corpus / name for name in formats(corpus)}
+    return {name: size(place) for name, place in places.items() if place.exists()}
 
 
 def main() -> int:
