@@ -50,6 +50,21 @@ def run(workload: Workload, names: list[str], plan: Plan) -> dict[str, Any]:
     }
 
 
+def choose(workloads: list[Workload], names: list[str] | None) -> dict[str, list[str]]:
+    """The peers to measure by workload: those named that it has, in its order; all without names.
+
+    Raises:
+        ValueError: a name that no workload has, or a workload that has none of them.
+    """
+    have = {w.name: [p for p in w.peers if names is None or p in names] for w in workloads}
+    if unknown := sorted(set(names or ()).difference(*have.values())):
+        known = ", ".join(dict.fromkeys(p for w in workloads for p in w.peers))
+        raise ValueError(f"no workload named has a peer {', '.join(unknown)}; there are {known}")
+    if empty := [name for name, peers in have.items() if not peers]:
+        raise ValueError(f"{', '.join(empty)} has none of the peers named; leave it out")
+    return have
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -59,7 +74,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("workloads", nargs="*", help=f"of {', '.join(MODULES)}, or all")
     parser.add_argument(
-        "--peers", help="names separated by commas; all that are there when left out"
+        "--peers",
+        help="names separated by commas, of each workload those that it has; all when left out",
     )
     parser.add_argument("--json", type=Path, help=f"folder for the results, {RESULTS} by default")
     parser.add_argument("--page", action="store_true", help="refresh docs/benchmarks.md in the end")
@@ -71,12 +87,13 @@ def main() -> int:
     place: Path = a.json or RESULTS
     place.mkdir(parents=True, exist_ok=True)
     names = list(MODULES) if a.workloads == ["all"] else a.workloads
-    for workload in map(load, names):
-        chosen = a.peers.split(",") if a.peers else list(workload.peers)
-        if unknown := sorted(set(chosen) - set(workload.peers)):
-            have = ", ".join(workload.peers)
-            parser.error(f"{workload.name} has no peer {', '.join(unknown)}; there are {have}")
-        result = run(workload, chosen, plan)
+    workloads = list(map(load, names))
+    try:
+        chosen = choose(workloads, a.peers.split(",") if a.peers else None)
+    except ValueError as e:
+        parser.error(str(e))
+    for workload in workloads:
+        result = run(workload, chosen[workload.name], plan)
         (place / f"{workload.name}.json").write_text(json.dumps(result, indent=1))
         print(table(workload, result))
     if a.page:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from forebay.benchmarks.peers.__main__ import choose
 from forebay.benchmarks.peers.case import Setting, Workload
 from forebay.benchmarks.peers.corpus.make import formats
 from forebay.benchmarks.peers.environments import ENVIRONMENTS, PROJECT, layers
@@ -31,6 +32,22 @@ def test_formats_are_made_where_their_writer_is(name):
 def test_unknown_workload_names_the_others():
     with pytest.raises(ValueError, match=r"no workload 'audio'.*images"):
         load("audio")
+
+
+def test_each_workload_takes_the_named_peers_that_it_has():
+    both = [load("images"), load("tokens")]
+    assert choose(both, ["dali", "floor-zstd", "forebay"]) == {
+        "images": ["forebay", "dali"],
+        "tokens": ["forebay", "floor-zstd"],
+    }
+    assert choose(both, None) == {w.name: list(w.peers) for w in both}
+
+
+def test_peers_that_no_workload_has_are_refused():
+    with pytest.raises(ValueError, match=r"dalli, grian; there are forebay.*ffcv-raw"):
+        choose([load("images")], ["forebay", "grian", "dalli"])
+    with pytest.raises(ValueError, match="tokens has none"):
+        choose([load("images"), load("tokens")], ["dali"])
 
 
 def test_packages_are_pinned_and_layers_end():

@@ -42,7 +42,7 @@ class Format:
 
     @property
     def text(self) -> str:
-        """What it is, in one sentence: the first of its maker's docstring."""
+        """What it is, in one sentence: the first paragraph of its maker's docstring."""
         paragraph = (self.make.__doc__ or "").strip().split("\n\n")[0]
         return " ".join(paragraph.split()).removesuffix(".")
 

@@ -50,22 +50,22 @@ def lance(folder: Path, out: Path) -> None:
 
 
 def mds(folder: Path, out: Path) -> None:
-    """MDS of the first FEWER samples."""
+    """MDS of MosaicML, uncompressed."""
     arrays.mds(_rows(folder).head(FEWER), out)
 
 
 def array_record(folder: Path, out: Path) -> None:
-    """ArrayRecord of the first FEWER samples."""
+    """64 files of ArrayRecord, a record a group."""
     arrays.array_record(_rows(folder).head(FEWER), out)
 
 
 def tar(folder: Path, out: Path) -> None:
-    """WebDataset of the first FEWER samples."""
+    """WebDataset: eight tar files, a member a sample."""
     arrays.tar(_rows(folder).head(FEWER), out)
 
 
 def litdata(folder: Path, out: Path) -> None:
-    """LitData of the first FEWER samples."""
+    """LitData's chunks of 64 MB."""
     arrays.litdata(folder / "columns", FEWER, out)
 
 

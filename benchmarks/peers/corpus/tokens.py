@@ -53,12 +53,12 @@ def lance(folder: Path, out: Path) -> None:
 
 
 def mds(folder: Path, out: Path) -> None:
-    """MDS of the first FEWER blocks."""
+    """MDS of MosaicML, uncompressed."""
     arrays.mds(_rows(folder).head(FEWER), out)
 
 
 def litdata(folder: Path, out: Path) -> None:
-    """LitData of the first FEWER blocks."""
+    """LitData's chunks of 64 MB."""
     arrays.litdata(folder / "columns", FEWER, out)
 
 
