@@ -32,12 +32,25 @@ def crc32c_ranges(
         ValueError: the three sizes differ.
     """
 
-def addresses(arrays: tuple[NDArray[Any], ...], out: NDArray[np.uint64]) -> None:
-    """out[i] = where the first element of array i lies.
+def fixed_table(arrays: tuple[NDArray[Any], ...], out: NDArray[np.uint64]) -> int:
+    """out[i] = address, number of rows and bytes from row to row of array i, (K, 3).
+
+    Returns K, or the first array whose rows are unlike those of array 0 in dtype or shape, or do
+    not lie as `forebay.kernels.blocks.row_stride` asks; what is in `out` from it on means nothing.
 
     Raises:
-        ValueError: the sizes differ.
+        ValueError: `out` has another size.
+        TypeError, BufferError: something of `arrays` is no array.
     """
+
+def ragged_table(
+    values: tuple[NDArray[Any], ...],
+    starts: tuple[NDArray[np.int64], ...],
+    lengths: tuple[NDArray[np.int64], ...],
+    out: NDArray[np.uint64],
+) -> int:
+    """As `fixed_table`, of (K, 5): address and number of values, number of rows, addresses of
+    starts and of lengths, all of them contiguous."""
 
 def crc32c_backend() -> str:
     """What `crc32c` runs on here: "sse4.2", "armv8" or "portable"."""
@@ -376,4 +389,48 @@ def gather_fixed(
 
     Raises:
         ValueError: `which` or `places` has another size than `rows`, and is not empty.
+    """
+
+def find_ragged(
+    table: NDArray[np.uint64],
+    which: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    itemsize: int,
+    address: NDArray[np.uint64],
+    lengths: NDArray[np.int64],
+) -> int:
+    """Writes where each row begins, and how many elements it has; -1, or what
+    `forebay.kernels.spans.report` understands. Blocks are as `ragged_table` has them; the addresses
+    are the caller's to prove.
+
+    Raises:
+        ValueError: sizes differ.
+    """
+
+def copy_ragged(
+    address: NDArray[np.uint64],
+    lengths: NDArray[np.int64],
+    itemsize: int,
+    starts: NDArray[np.int64],
+    out: int,
+    room: int,
+) -> int:
+    """Copies rows that `find_ragged` found to elements `starts` of address `out`, which has room
+    for so many. Returns and raises as that."""
+
+def pad_ragged(
+    address: NDArray[np.uint64],
+    lengths: NDArray[np.int64],
+    itemsize: int,
+    starts: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    fill: int,
+    left: bool,
+    out: int,
+    room: int,
+) -> int:
+    """As `copy_ragged`, each row cut and padded to its width. A row of length 0 needs no address.
+
+    Raises:
+        ValueError: sizes differ, or elements are not of 1, 2, 4 or 8 bytes.
     """

@@ -35,8 +35,7 @@ def address_of(array: NDArray[Any]) -> int:
             f"a kernel needs C-contiguous arrays, got shape {array.shape} with strides "
             f"{array.strides}"
         )
-    address: int = array.__array_interface__["data"][0]
-    return address
+    return _address(array)
 
 
 def row_stride(rows: NDArray[Any]) -> int | None:
@@ -124,8 +123,11 @@ class FixedBlocks:
     def _rows(self, held: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         # All at once: a ticket over hundreds of blocks makes its table anew.
         table = np.empty((len(held), 3), np.uint64)
-        table[:, 0] = _addresses(held)
-        table[:, 1:] = [self._extent(rows) for rows in held]
+        self._extent(held[0])
+        done = _native.fixed_table(tuple(held), table)
+        # What the native walk does not take is unlike the first, and mostly refused.
+        for i in range(done, len(held)):
+            table[i] = (_address(held[i]), *self._extent(held[i]))
         return table
 
     def _extent(self, rows: NDArray[Any]) -> tuple[int, int]:
@@ -192,9 +194,12 @@ class RaggedBlocks:
 
     def _rows(self, held: Sequence[tuple[NDArray[Any], Int, Int]]) -> NDArray[np.uint64]:
         table = np.empty((len(held), 5), np.uint64)
-        table[:, 1:3] = [self._extent(*block) for block in held]
-        found = _addresses([array for block in held for array in block]).reshape(-1, 3)
-        table[:, [0, 3, 4]] = found
+        self._extent(*held[0])
+        all_values, all_starts, all_lengths = zip(*held, strict=True)
+        done = _native.ragged_table(all_values, all_starts, all_lengths, table)
+        for i in range(done, len(held)):
+            values, starts, lengths = map(_address, held[i])
+            table[i] = (values, *self._extent(*held[i]), starts, lengths)
         return table
 
     def _extent(self, values: NDArray[Any], starts: Int, lengths: Int) -> tuple[int, int]:
@@ -228,10 +233,9 @@ class RaggedBlocks:
         self._slots.drop(number)
 
 
-def _addresses(arrays: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-    found = np.empty(len(arrays), np.uint64)
-    _native.addresses(tuple(arrays), found)
-    return found
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _plain(dtype: np.dtype[Any] | type) -> np.dtype[Any]:

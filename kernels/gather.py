@@ -7,27 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.kernels import _native
-from forebay.kernels.address import copy_bytes, prefetch_run
 from forebay.kernels.blocks import FixedBlocks, RaggedBlocks, address_of
-from forebay.kernels.compiled import compiled
-from forebay.kernels.spans import (
-    NAMES,
-    NO_ROOM,
-    TABLE,
-    check_out,
-    names,
-    report,
-    resolve_ragged,
-)
+from forebay.kernels.ragged import find_rows
+from forebay.kernels.spans import check_out, names, report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from forebay.kernels.spans import Int, Names
-
 __all__ = ["gather_fixed", "gather_ragged", "gather_rows", "ragged_lengths"]
-
-_AHEAD = 8
 
 
 def gather_rows(values: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
@@ -81,10 +68,7 @@ def ragged_lengths(
     blocks: RaggedBlocks, which: NDArray[Any] | None, rows: NDArray[Any]
 ) -> NDArray[np.int64]:
     """(n,) the number of elements of each row, new, the caller's. Raises as `gather_ragged`."""
-    named = names(which, rows, None)
-    lengths = np.empty(rows.size, np.int64)
-    report("ragged_lengths", _lengths(blocks.table, named, lengths), named)
-    return lengths
+    return find_rows("ragged_lengths", blocks, which, rows).lengths
 
 
 def gather_ragged(
@@ -108,31 +92,5 @@ def gather_ragged(
         ValueError, TypeError: shapes, dtypes or layouts do not go together.
     """
     named = names(which, rows, out_starts)
-    check_out("gather_ragged", out, blocks.dtype, ())
-    code = _ragged(blocks.table, named, len(out), blocks.dtype.itemsize, address_of(out))
-    report("gather_ragged", code, named)
-
-
-@compiled(f"int64({TABLE}, {NAMES}, int64[::1])")
-def _lengths(table: NDArray[np.uint64], named: Names, lengths: Int) -> int:
-    found = np.empty(lengths.size, np.uint64)
-    return resolve_ragged(table, named[0], named[1], 1, found, lengths)
-
-
-@compiled(f"int64({TABLE}, {NAMES}, int64, int64, uint64)")
-def _ragged(table: NDArray[np.uint64], named: Names, room: int, itemsize: int, out: int) -> int:
-    which, rows, out_starts = named
-    found = np.empty(rows.size, np.uint64)
-    lengths = np.empty(rows.size, np.int64)
-    code = resolve_ragged(table, which, rows, itemsize, found, lengths)
-    if code >= 0:
-        return code
-    for i in range(rows.size):
-        if out_starts[i] < 0 or lengths[i] > room or out_starts[i] > room - lengths[i]:
-            return 8 * i + NO_ROOM
-    for i in range(rows.size):
-        if i + _AHEAD < rows.size:
-            prefetch_run(found[i + _AHEAD], lengths[i + _AHEAD] * itemsize)
-        target = np.uint64(out) + np.uint64(out_starts[i] * itemsize)
-        copy_bytes(target, found[i], lengths[i] * itemsize)
-    return -1
+    found = find_rows("gather_ragged", blocks, which, rows)
+    report("gather_ragged", found.copy_to(out, named[2]), named)

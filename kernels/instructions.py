@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
-__all__ = ["copy_bytes", "load_i64", "prefetch", "typed_at"]
+__all__ = ["copy_bytes", "typed_at"]
 
 cgutils: Any = _cgutils
 _BYTES = ir.IntType(8).as_pointer()
@@ -32,33 +32,6 @@ def _copy_bytes(typing: Any, target: Any, source: Any, nbytes: Any) -> Any:
     return types.void(types.uint64, types.uint64, types.int64), generate
 
 
-def _load_i64(typing: Any, address: Any) -> Any:
-    """The int64 at an address (uint64) that is a multiple of 8."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
-
-    return types.int64(types.uint64), generate
-
-
-def _prefetch(typing: Any, address: Any) -> Any:
-    """Asks for the cache line at an address (uint64), which may be any number."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [_BYTES, word, word, word]),
-            "llvm.prefetch.p0i8",
-        )
-        # For reading, kept in all caches, data.
-        numbers = [ir.Constant(word, n) for n in (0, 3, 1)]
-        builder.call(function, [builder.inttoptr(arguments[0], _BYTES), *numbers])
-        return context.get_dummy_value()
-
-    return types.void(types.uint64), generate
-
-
 def _typed_at(typing: Any, address: Any, like: Any) -> Any:
     """A pointer to values of the dtype of array `like` at an address (uint64), for `carray`."""
 
@@ -71,6 +44,4 @@ def _typed_at(typing: Any, address: Any, like: Any) -> Any:
 
 # An intrinsic is called with other arguments than it is written with: types have no say.
 copy_bytes: Any = intrinsic(_copy_bytes)
-load_i64: Any = intrinsic(_load_i64)
-prefetch: Any = intrinsic(_prefetch)
 typed_at: Any = intrinsic(_typed_at)

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.kernels.address import load_i64, prefetch
-from forebay.kernels.compiled import compiled
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,23 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEX",
-    "NAMES",
     "NO_PLACE",
-    "NO_ROOM",
     "TABLE",
     "as_index",
     "check_out",
     "names",
     "report",
-    "resolve_ragged",
 ]
 
 TABLE = "Array(uint64, 2, 'C')"
 INDEX = "Array(int64, 1, 'C', readonly=True)"
-NAMES = f"UniTuple({INDEX}, 3)"
 
 # Why a kernel refuses a row: it returns 8 * number of the row + the reason, and -1 if all is well.
-_NO_BLOCK, _NO_ROW, _NO_SPAN, NO_PLACE, NO_ROOM = 0, 1, 2, 3, 4
+# The reasons are those of `Refusal` in native/core/names.hpp.
+NO_PLACE = 3
 _REASONS = (
     "there is no such block",
     "it lies outside its block, or the block was dropped",
@@ -44,7 +38,6 @@ _REASONS = (
     "its place lies outside out",
     "it does not fit out",
 )
-_AHEAD = 12
 
 
 def as_index(name: str, index: NDArray[Any] | None, size: int) -> Int:
@@ -100,48 +93,3 @@ def report(who: str, code: int, named: Names) -> None:
         f"{who}: row {rows[number]} of block {block} (number {number} of {len(rows)}): "
         f"{_REASONS[reason]}; nothing was written"
     )
-
-
-@compiled()
-def _check_names(table: NDArray[np.uint64], which: Int, rows: Int, column: int) -> int:
-    # `column` of the table has each block's number of rows.
-    for i in range(rows.size):
-        block = which[i] if which.size else 0
-        if block < 0 or block >= table.shape[0]:
-            return 8 * i + _NO_BLOCK
-        if rows[i] < 0 or rows[i] >= np.int64(table[block, column]):
-            return 8 * i + _NO_ROW
-    return -1
-
-
-# Starts and lengths lie all over memory: they are asked for a few rows ahead, since a miss of the
-# cache costs as much as all the rest of a row.
-@compiled()
-def resolve_ragged(
-    table: NDArray[np.uint64],
-    which: Int,
-    rows: Int,
-    itemsize: int,
-    found: NDArray[np.uint64],
-    lengths: Int,
-) -> int:
-    """Writes address and length (in elements) of each row. Returns -1, or what `report`
-    understands."""
-    code = _check_names(table, which, rows, 2)
-    if code >= 0:
-        return code
-    for i in range(rows.size):
-        if i + _AHEAD < rows.size:
-            ahead = which[i + _AHEAD] if which.size else 0
-            skip = np.uint64(8 * rows[i + _AHEAD])
-            prefetch(table[ahead, 3] + skip)
-            prefetch(table[ahead, 4] + skip)
-        block = which[i] if which.size else 0
-        start = load_i64(table[block, 3] + np.uint64(8 * rows[i]))
-        length = load_i64(table[block, 4] + np.uint64(8 * rows[i]))
-        size = np.int64(table[block, 1])
-        if start < 0 or length < 0 or start > size or length > size - start:
-            return 8 * i + _NO_SPAN
-        found[i] = table[block, 0] + np.uint64(start * itemsize)
-        lengths[i] = length
-    return -1

@@ -14,8 +14,7 @@ from forebay.formats.block_memory import rounded
 from forebay.formats.column import VarColumn
 from forebay.formats.record import Field
 from forebay.kernels.blocks import RaggedBlocks
-from forebay.kernels.gather import ragged_lengths
-from forebay.kernels.pad import pad_rows
+from forebay.kernels.ragged import find_rows
 
 Int = NDArray[np.int64]
 APART = 64
@@ -72,12 +71,13 @@ class Pad:
             f"side={self.side!r})"
         )
 
-    def widths(self, lengths: Int, parts: tuple[Part, ...]) -> Int:
-        """(parts,) int64, L of each batch. `lengths` is (n,) by place, without what is cut."""
-        firsts = np.array([part.first for part in parts])
-        longest = np.maximum.reduceat(lengths, firsts)
+    def widths(self, lengths: Int, firsts: Int) -> Int:
+        """(parts,) int64, L of each batch. `lengths` is (n,) by place, without what is cut, and
+        `firsts` the first place of each batch."""
         if self.length is not None:
-            longest = np.full(len(parts), self.length)
+            longest = np.full(len(firsts), self.length)
+        else:
+            longest = np.maximum.reduceat(lengths, firsts)
         return -(-longest // self.multiple_of) * self.multiple_of
 
 
@@ -86,43 +86,35 @@ def pad(field: Field, spec: Pad, chosen: Selection, parts: tuple[Part, ...], slo
 
     Nulls are samples of no elements.
     """
-    dtype = field.element
+    size = field.element.itemsize
+    found = find_rows("pad", _blocks(field, chosen), chosen.which, chosen.rows)
+    if spec.length is not None:
+        found.shorten(spec.length)
     lengths = np.zeros(slot.n, np.int64)
-    blocks = _blocks(field, spec, chosen)
-    which = chosen.which
-    if blocks is not None:
-        lengths[chosen.places] = ragged_lengths(blocks, which, chosen.rows)
-    widths = spec.widths(lengths, parts)
-    sizes = np.array([part.stop - part.first for part in parts])
-    room = -(-sizes * widths * dtype.itemsize // APART) * APART // dtype.itemsize
+    lengths[chosen.places] = found.lengths
+    firsts, stops = np.array([(part.first, part.stop) for part in parts], np.int64).T
+    widths, counts = spec.widths(lengths, firsts), stops - firsts
+    room = -(-counts * widths * size // APART) * APART // size
     begins = np.cumsum(room) - room
     # Of few sizes, so that memory given back fits what is taken next.
-    total = rounded(max(1, int(room.sum())) * dtype.itemsize)
-    flat = slot.take(total).view(dtype)
-    filler = spec.filler(field.dtype)
+    flat = slot.take(rounded(max(1, int(room.sum())) * size)).view(field.element)
+    wide = np.repeat(widths, counts)
+    starts = np.repeat(begins - firsts * widths, counts) + np.arange(slot.n) * wide
+    filler, places = spec.filler(field.dtype), chosen.places
     if len(chosen) < slot.n:
         flat[:] = filler
-    if blocks is not None:
-        starts: Int = np.repeat(begins - np.array([p.first for p in parts]) * widths, sizes)
-        wide = np.repeat(widths, sizes)
-        starts += np.arange(slot.n) * wide
-        spans = starts[chosen.places], wide[chosen.places]
-        pad_rows(blocks, which, chosen.rows, flat, spans, fill=filler, left=spec.side == "left")
-    edges = zip(begins.tolist(), sizes.tolist(), widths.tolist(), strict=True)
+    code = found.pad_to(flat, starts[places], wide[places], fill=filler, left=spec.side == "left")
+    assert code < 0, "spans were laid out in this very memory"
+    edges = zip(begins.tolist(), counts.tolist(), widths.tolist(), strict=True)
     slot.padded[field.name] = [flat[b : b + n * w].reshape(n, w) for b, n, w in edges]
     slot.lengths[field.name] = lengths
     return int(flat.nbytes + lengths.nbytes)
 
 
-def _blocks(field: Field, spec: Pad, chosen: Selection) -> RaggedBlocks | None:
-    if not len(chosen):
-        return None
-    ragged: list[tuple[NDArray[Any], Int, Int]] = []
-    for column in chosen.columns(field.name):
+def _blocks(field: Field, chosen: Selection) -> RaggedBlocks:
+    columns = chosen.columns(field.name)
+    for column in columns:
         if not isinstance(column, VarColumn):
             raise TypeError(f"field {field.name!r} is ragged but came as {type(column).__name__}")
-        lengths = column.lengths
-        if spec.length is not None:
-            lengths = np.minimum(lengths, spec.length)
-        ragged.append((column.values, column.starts, lengths))
-    return RaggedBlocks.of(ragged)
+    ragged = [(c.values, c.starts, c.lengths) for c in columns if isinstance(c, VarColumn)]
+    return RaggedBlocks.of(ragged) if ragged else RaggedBlocks(field.element)

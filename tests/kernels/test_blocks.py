@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.kernels import _native
-from forebay.kernels.blocks import FixedBlocks, RaggedBlocks
-from forebay.kernels.gather import gather_fixed
+from forebay.kernels.blocks import FixedBlocks, RaggedBlocks, row_stride
+from forebay.kernels.gather import gather_fixed, ragged_lengths
 
 
 def test_numbers_are_reused_and_a_dropped_block_is_gone():
@@ -44,23 +44,68 @@ def test_blocks_made_at_once_are_those_put_one_by_one():
         RaggedBlocks.of([(np.zeros(3), np.zeros(2, np.int64), np.zeros(1, np.int64))])
 
 
-@given(st.integers(0, 40), st.integers(1, 5), st.booleans())
-def test_addresses_are_those_of_first_elements(rows, step, writable):
-    whole = np.arange(200, dtype=np.int16)
+DTYPES = ["u1", "<i2", ">i4", "<f8", "?", "S5", "<c16"]
+
+
+@given(st.sampled_from(DTYPES), st.integers(0, 9), st.booleans(), st.lists(st.integers(0, 4)))
+def test_tables_are_what_single_arrays_say(dtype, rows, writable, others):
+    """One native walk against NumPy's own words on each array, views and empty ones included."""
+    whole = np.zeros(800, np.uint8)[: 800 - 800 % np.dtype(dtype).itemsize].view(dtype)
+    whole = whole[:45].reshape(9, 5)
     whole.flags.writeable = writable
-    arrays = (whole, whole[rows:], whole[rows::step], whole[::-step], whole[rows:].reshape(-1, 1))
-    found = np.zeros(len(arrays), np.uint64)
-    _native.addresses(arrays, found)
-    assert found.tolist() == [a.ctypes.data for a in arrays]
+    views = [
+        whole[:rows, 1:4],
+        whole[rows:, 1:4],
+        whole[::2, 2:],
+        whole[:, :3].copy(),
+        whole[:1, :3],
+    ]
+    arrays = tuple(views[i] for i in (0, *others))
+    table = np.zeros((len(arrays), 3), np.uint64)
+    assert _native.fixed_table(arrays, table) == len(arrays)
+    for array, (address, count, apart) in zip(arrays, table.tolist(), strict=True):
+        assert (address, count) == (array.__array_interface__["data"][0], len(array))
+        assert apart == row_stride(array)
 
 
-def test_addresses_refuse_what_has_none():
-    with pytest.raises(ValueError, match="a place for each"):
-        _native.addresses((np.zeros(3),), np.zeros(2, np.uint64))
+def test_tables_stop_at_what_is_unlike_the_first():
+    block = np.zeros((4, 6), np.int32)
+    table = np.zeros((2, 3), np.uint64)
+    unlike = [block[:, :5], block.view(np.float32), block[:, ::-1], block[::-1], block[:, None]]
+    for other in (*unlike, np.broadcast_to(block[:1], (4, 6)), np.zeros((4, 6), ">i4")):
+        assert _native.fixed_table((block, other), table) == 1
+    line = np.zeros(8, np.int64)
+    assert _native.fixed_table((line, line[::2]), table) == 1
+    assert _native.fixed_table((np.array(3), line), table) == 0
+    table = np.zeros((2, 5), np.uint64)
+    good = (line, line, line)
+    for bad in (
+        (line.view(np.float64), line, line), (line[::2], line, line), (line[None], line, line),
+        (line, line.view(np.uint64), line), (line, line, line[::2]), (line, line[:3], line),
+    ):  # fmt: skip
+        assert _native.ragged_table(*zip(good, bad, strict=True), table) == 1
+        assert table[0].tolist() == [line.ctypes.data, 8, 8, line.ctypes.data, line.ctypes.data]
+
+
+def test_what_is_unlike_by_its_letter_alone_is_taken():
+    held = [np.arange(3, dtype=np.int64), np.arange(3, 6).astype(np.longlong)]
+    assert held[0].dtype == held[1].dtype
+    out = np.zeros(2, np.int64)
+    gather_fixed(FixedBlocks.of(held), np.array([1, 0]), np.array([2, 1]), None, out)
+    assert out.tolist() == [5, 1]
+    blocks = RaggedBlocks.of([(held[0], held[0], held[0]), (held[1], held[1] - 3, held[1] - 3)])
+    assert ragged_lengths(blocks, np.array([1, 0]), np.array([1, 0])).tolist() == [1, 0]
+
+
+def test_tables_refuse_what_is_no_array():
+    with pytest.raises(ValueError, match="a row for each"):
+        _native.fixed_table((np.zeros(3),), np.zeros((2, 3), np.uint64))
+    with pytest.raises(ValueError, match="a row for each"):
+        _native.ragged_table((np.zeros(3),), (), (), np.zeros((1, 5), np.uint64))
     with pytest.raises((TypeError, BufferError)):
-        _native.addresses((object(),), np.zeros(1, np.uint64))
+        _native.fixed_table((object(),), np.zeros((1, 3), np.uint64))
     with pytest.raises(TypeError):
-        _native.addresses((), np.zeros(0, np.int32))
+        _native.fixed_table((), np.zeros((0, 3), np.int32))
     index = np.zeros(2, np.int64)
     with pytest.raises(ValueError, match="C-contiguous, got strides"):
         RaggedBlocks.of([(np.zeros(4), index, np.zeros(4, np.int64)[::2])])

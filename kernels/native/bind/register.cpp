@@ -9,13 +9,14 @@ NB_MODULE(_native, module) {
   forebay::bind::register_jpeg_header(module);
   forebay::bind::register_jpeg_slice(module);
 #endif
-  forebay::bind::register_addresses(module);
+  forebay::bind::register_block_tables(module);
   forebay::bind::register_resample(module);
   forebay::bind::register_file_read(module);
   forebay::bind::register_frames(module);
   forebay::bind::register_plain(module);
   forebay::bind::register_gather(module);
   forebay::bind::register_permute(module);
+  forebay::bind::register_ragged(module);
   forebay::bind::register_runs(module);
   forebay::bind::register_window_rows(module);
   forebay::bind::register_zstd(module);

@@ -1,37 +1,13 @@
 #include "gather.hpp"
 
-#include <algorithm>
 #include <cstring>
+
+#include "prefetch.hpp"
 
 namespace forebay {
 namespace {
 
-constexpr std::int64_t kNoBlock = 0, kNoRow = 1, kNoPlace = 3;
 constexpr std::int64_t kAhead = 8;
-constexpr std::size_t kLine = 64, kMost = 512;
-
-std::int64_t refused(const FixedBlock* blocks, std::int64_t count, const Named& named,
-                     std::int64_t room) noexcept {
-  for (std::int64_t i = 0; i < named.count; ++i) {
-    const std::int64_t block = named.which ? named.which[i] : 0;
-    if (block < 0 || block >= count) return 8 * i + kNoBlock;
-    const std::int64_t row = named.rows[i];
-    if (row < 0 || static_cast<std::uint64_t>(row) >= blocks[block].rows) return 8 * i + kNoRow;
-  }
-  if (!named.places) return named.count <= room ? -1 : 8 * room + kNoPlace;
-  for (std::int64_t i = 0; i < named.count; ++i)
-    if (named.places[i] < 0 || named.places[i] >= room) return 8 * i + kNoPlace;
-  return -1;
-}
-
-inline void ask_for([[maybe_unused]] const std::uint8_t* row,
-                    [[maybe_unused]] std::size_t width) noexcept {
-#if defined(__GNUC__)
-  // The first lines of a long row: the processor guesses the rest.
-  for (std::size_t skip = 0; skip < std::min(width, kMost); skip += kLine)
-    __builtin_prefetch(row + skip);
-#endif
-}
 
 // A copy whose size the compiler knows (`Width`, else 0) is a load and a store, not a call.
 template <std::size_t Width>
@@ -39,14 +15,13 @@ void copy(const FixedBlock* blocks, const Named& named, std::size_t width,
           std::uint8_t* out) noexcept {
   const std::size_t size = Width ? Width : width;
   const auto source = [&](std::int64_t i) {
-    const FixedBlock& block = blocks[named.which ? named.which[i] : 0];
+    const FixedBlock& block = blocks[named.block(i)];
     return reinterpret_cast<const std::uint8_t*>(block.address) +
            static_cast<std::uint64_t>(named.rows[i]) * block.apart;
   };
   for (std::int64_t i = 0; i < named.count; ++i) {
     if (i + kAhead < named.count) ask_for(source(i + kAhead), size);
-    const std::int64_t place = named.places ? named.places[i] : i;
-    std::memcpy(out + static_cast<std::size_t>(place) * size, source(i), size);
+    std::memcpy(out + static_cast<std::size_t>(named.place(i)) * size, source(i), size);
   }
 }
 

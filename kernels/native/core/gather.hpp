@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "names.hpp"
+
 namespace forebay {
 
 // Blocks by address, with the bytes from one row to the next: no less than `width`, which rows have.
@@ -14,16 +16,8 @@ struct FixedBlock {
 };
 static_assert(sizeof(FixedBlock) == 24, "Python makes the table: three uint64 a block");
 
-// Which rows go where; `which` null where all are of block 0, `places` null for 0, 1, 2, ...
-struct Named {
-  const std::int64_t* which;
-  const std::int64_t* rows;
-  const std::int64_t* places;
-  std::int64_t count;
-};
-
-// Copies each row to its place in `out` of `room` rows. -1, or 8 * number of the first row that is
-// refused + the reason, as kernels/spans.py counts them; then nothing was written.
+// Copies each row to its place in `out` of `room` rows. -1, or the first row that is
+// refused, and then nothing was written.
 std::int64_t gather_fixed(const FixedBlock* blocks, std::int64_t count, const Named& named,
                           std::int64_t room, std::size_t width, std::uint8_t* out) noexcept;
 
