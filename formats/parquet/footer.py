@@ -35,6 +35,9 @@ TAIL = 8
 MAX_FOOTER = 1 << 28
 _AGAIN = "restore the file from its source or write it again"
 
+PARSED = 32
+"""Bytes of memory that a footer takes for each of its own once it is parsed, at most."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Footer:
@@ -159,7 +162,7 @@ def parse_footer(raw: memoryview, key: str, size: int) -> Footer:
         schema = schema_of(arrow)
     except SchemaError as e:
         raise MalformedShard(f"{e}; write the file again", shard=key) from e
-    return Footer(metadata, decoder, arrow, schema, 24 * len(raw) + 4096)
+    return Footer(metadata, decoder, arrow, schema, PARSED * len(raw))
 
 
 def _check_ranges(metadata: FileMetadata, key: str, size: int, footer: int) -> None:

@@ -15,6 +15,7 @@ from forebay.formats.errors import LimitExceeded, MalformedShard
 from forebay.formats.parquet.chunks import Fetched, Reads, fetch, leaves_of, paths_of, plan_reads
 from forebay.formats.parquet.columns import UnfitValuesError, column_of
 from forebay.formats.parquet.faults import decoding
+from forebay.formats.parquet.footer import PARSED
 from forebay.formats.parquet.footer_cache import FooterCache
 from forebay.formats.parquet.memory import resident_bytes, working_bytes
 from forebay.formats.parquet.metadata import BYTE_ARRAY
@@ -55,11 +56,8 @@ class ParquetReader:
         self.memory = BlockMemory()
 
     def overhead(self, beside: int, limit: int) -> int:
-        """The most bytes of footers kept, to which this also bounds them from now on.
-
-        Parsed they take about ten times their bytes.
-        """
-        bound = min(10 * beside, limit)
+        """The most bytes of footers kept, to which this also bounds them from now on."""
+        bound = min(PARSED * beside, limit)
         self._footers.bound(bound)
         return bound
 

@@ -44,6 +44,21 @@ def test_the_cache_is_bounded(tmp_path, write_shard):
     assert small.get(source, entries[0]) is small.get(source, entries[0])
 
 
+def test_a_bound_that_has_room_for_all_footers_keeps_all(tmp_path, write_shard):
+    source = LocalSource(tmp_path)
+    groups = [[{"a": 1}] for _ in range(30)]
+    entries = [write_shard(tmp_path, SCHEMA, *groups[: 10 * i], stem=f"s{i}") for i in (1, 2, 3)]
+    reader = ParquetReader(source, SCHEMA)
+    beside = sum(entry.footer_bytes for entry in entries)
+    assert reader.overhead(beside, beside) == beside
+    assert reader.overhead(beside, 1 << 62) < 1 << 30
+    tally = ReadTally()
+    for _ in range(3):
+        for entry in entries:
+            reader.read(entry, 0, SCHEMA, tally=tally)
+    assert tally.requests == len(entries) * (1 + 3)
+
+
 def test_a_reader_pickles_and_serves_threads(tmp_path, write_shard):
     entry = write_shard(tmp_path, SCHEMA, *[[{"a": i}] for i in range(40)])
     reader = ParquetReader(LocalSource(tmp_path), SCHEMA)
