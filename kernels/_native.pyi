@@ -434,3 +434,14 @@ def pad_ragged(
     Raises:
         ValueError: sizes differ, or elements are not of 1, 2, 4 or 8 bytes.
     """
+
+def values(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    places: NDArray[np.int64],
+    valid: NDArray[np.bool_],
+    text: bool,
+    out: list[Any],
+) -> list[int]:
+    """See `forebay.kernels.values`; `valid` may be empty, where all are. Needs the GIL."""

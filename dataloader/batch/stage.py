@@ -112,6 +112,8 @@ class BatchStage:
         if name in slot.padded:
             return torch.from_numpy(slot.padded[name][part])
         items = slot.lists[name][places]
+        if self._schema[name].kind in ("text", "bytes", "image"):
+            return items
         return [torch.from_numpy(v) if isinstance(v, np.ndarray) else v for v in items]
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.dataloader.decode.selection import Bad, Selection
+from forebay.dataloader.decode.selection import Bad, Int, Selection
 from forebay.dataloader.flow.errors import DecodeError
-from forebay.formats.column import FixedColumn, value_at
+from forebay.formats.column import FixedColumn, VarColumn, value_at
 from forebay.formats.record import Field
 from forebay.kernels.blocks import FixedBlocks, row_stride
 from forebay.kernels.gather import gather_fixed
+from forebay.kernels.values import put_bytes, put_texts
 
 
 def is_dense(field: Field) -> bool:
@@ -66,9 +67,30 @@ def collect(field: Field, chosen: Selection, out: list[Any]) -> Bad:
     """
     bad: Bad = {}
     for column, rows, places in chosen.runs(field.name):
+        if isinstance(column, VarColumn) and field.kind != "ragged":
+            bad |= _put(field, column, rows, places, out)
+            continue
         for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-            try:
-                out[place] = value_at(field, column, row)
-            except UnicodeDecodeError as e:
-                bad[place] = DecodeError(f"field {field.name!r} is not UTF-8 text: {e}")
+            out[place] = value_at(field, column, row)
     return bad
+
+
+def _put(field: Field, column: VarColumn, rows: Int, places: Int, out: list[Any]) -> Bad:
+    """The column's text or bytes, all in one call."""
+    valid = None if column.valid is None else column.valid[rows]
+    spans = column.values, column.starts[rows], column.lengths[rows]
+    if field.kind != "text":
+        put_bytes(*spans, places, out, valid)
+        return {}
+    return {
+        int(places[i]): _not_utf8(field, column, int(rows[i]))
+        for i in put_texts(*spans, places, out, valid)
+    }
+
+
+def _not_utf8(field: Field, column: VarColumn, row: int) -> DecodeError:
+    try:
+        value_at(field, column, row)
+    except UnicodeDecodeError as e:
+        return DecodeError(f"field {field.name!r} is not UTF-8 text: {e}")
+    raise AssertionError("text is UTF-8 in one place and not in another")

@@ -18,6 +18,7 @@ NB_MODULE(_native, module) {
   forebay::bind::register_permute(module);
   forebay::bind::register_ragged(module);
   forebay::bind::register_runs(module);
+  forebay::bind::register_values(module);
   forebay::bind::register_window_rows(module);
   forebay::bind::register_zstd(module);
 #if defined(FOREBAY_JPEG)

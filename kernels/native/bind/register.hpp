@@ -25,6 +25,7 @@ void register_gather(nanobind::module_& module);
 void register_permute(nanobind::module_& module);
 void register_ragged(nanobind::module_& module);
 void register_runs(nanobind::module_& module);
+void register_values(nanobind::module_& module);
 void register_window_rows(nanobind::module_& module);
 void register_zstd(nanobind::module_& module);
 
