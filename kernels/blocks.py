@@ -107,6 +107,21 @@ class FixedBlocks:
         blocks._slots = _Slots(3, blocks._rows(held), held)
         return blocks
 
+    @classmethod
+    def alike(cls, arrays: Iterable[NDArray[Any]], like: NDArray[Any]) -> FixedBlocks | None:
+        """As `of`, for rows of the dtype and shape of those of `like`; None where one has others,
+        or no `row_stride`."""
+        held = tuple(arrays)
+        table = np.empty((len(held), 3), np.uint64)
+        first = held[0]
+        if first.dtype != like.dtype or first.shape[1:] != like.shape[1:]:
+            return None
+        if _native.fixed_table(held, table) != len(held):
+            return None
+        blocks = cls(first.dtype, first.shape[1:])
+        blocks._slots = _Slots(3, table, held)
+        return blocks
+
     @property
     def table(self) -> NDArray[np.uint64]:
         """(blocks, 3) uint64: address, number of rows, and bytes from row to row, for kernels."""

@@ -31,7 +31,7 @@ def put_texts(
     Args:
         data: (n,) uint8, contiguous.
         starts: (K,) int64, as lengths and places.
-        valid: (K,) bool: where it is False `out` is left as it is. None: all are valid.
+        valid: (K,) bool: where it is False the value is None. None: all are valid.
 
     Returns:
         The numbers i of values that are not UTF-8; `out` is left as it is there.

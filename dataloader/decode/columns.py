@@ -11,7 +11,7 @@ from forebay.dataloader.decode.selection import Bad, Int, Selection
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.formats.column import FixedColumn, VarColumn, value_at
 from forebay.formats.record import Field
-from forebay.kernels.blocks import FixedBlocks, row_stride
+from forebay.kernels.blocks import FixedBlocks
 from forebay.kernels.gather import gather_fixed
 from forebay.kernels.values import put_bytes, put_texts
 
@@ -29,12 +29,12 @@ def gather(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
     columns = chosen.columns(field.name)
     if not len(chosen):
         return {}
-    for column in columns:
-        if not isinstance(column, FixedColumn):
-            raise TypeError(f"field {field.name!r} is fixed but came as {type(column).__name__}")
     values = [column.values for column in columns if isinstance(column, FixedColumn)]
-    if all(v.dtype == out.dtype and row_stride(v) is not None for v in values):
-        blocks = FixedBlocks.of(values)
+    if len(values) < len(columns):
+        other = next(type(c).__name__ for c in columns if not isinstance(c, FixedColumn))
+        raise TypeError(f"field {field.name!r} is fixed but came as {other}")
+    blocks = FixedBlocks.alike(values, out)
+    if blocks is not None:
         gather_fixed(blocks, chosen.which, chosen.rows, chosen.places, out)
     else:
         for column, rows, places in chosen.runs(field.name):

@@ -113,8 +113,8 @@ def pad(field: Field, spec: Pad, chosen: Selection, parts: tuple[Part, ...], slo
 
 def _blocks(field: Field, chosen: Selection) -> RaggedBlocks:
     columns = chosen.columns(field.name)
-    for column in columns:
-        if not isinstance(column, VarColumn):
-            raise TypeError(f"field {field.name!r} is ragged but came as {type(column).__name__}")
     ragged = [(c.values, c.starts, c.lengths) for c in columns if isinstance(c, VarColumn)]
+    if len(ragged) < len(columns):
+        other = next(type(c).__name__ for c in columns if not isinstance(c, VarColumn))
+        raise TypeError(f"field {field.name!r} is ragged but came as {other}")
     return RaggedBlocks.of(ragged) if ragged else RaggedBlocks(field.element)

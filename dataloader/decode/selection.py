@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,30 +26,32 @@ class Selection:
         bounds: (len(blocks) + 1,) int64; rows bounds[i] up to bounds[i + 1] are of block i.
         rows: (n,) int64, rows of their blocks.
         places: (n,) int64, where in the ticket they go.
+        which: (n,) int64, the block of each row.
     """
 
     blocks: tuple[Block, ...]
     bounds: Int
     rows: Int
     places: Int
+    which: Int = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Once: every field of a ticket asks for it.
+        which = np.repeat(np.arange(len(self.blocks)), np.diff(self.bounds))
+        object.__setattr__(self, "which", which)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def which(self) -> Int:
-        """(n,) int64, the block of each row."""
-        return np.repeat(np.arange(len(self.blocks)), np.diff(self.bounds))
-
-    def columns(self, field: str) -> list[Column]:
+    def columns(self, name: str) -> list[Column]:
         """The field's column in each block."""
-        return [block.columns[field] for block in self.blocks]
+        return [block.columns[name] for block in self.blocks]
 
-    def runs(self, field: str) -> list[tuple[Any, Int, Int]]:
+    def runs(self, name: str) -> list[tuple[Any, Int, Int]]:
         """(column, rows, places) for each block."""
         edges = self.bounds.tolist()
         return [
-            (block.columns[field], self.rows[a:b], self.places[a:b])
+            (block.columns[name], self.rows[a:b], self.places[a:b])
             for block, a, b in zip(self.blocks, edges[:-1], edges[1:], strict=True)
         ]
 

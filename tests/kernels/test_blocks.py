@@ -87,6 +87,18 @@ def test_tables_stop_at_what_is_unlike_the_first():
         assert table[0].tolist() == [line.ctypes.data, 8, 8, line.ctypes.data, line.ctypes.data]
 
 
+def test_blocks_alike_are_those_made_at_once_or_none():
+    block = np.arange(24, dtype=np.int32).reshape(4, 6)
+    held = [block, block[1:], block[:0]]
+    made = FixedBlocks.alike(held, block[:1])
+    assert made is not None
+    assert np.array_equal(made.table, FixedBlocks.of(held).table)
+    for other in (block[:, :5], block[::-1], block.astype(np.int64)):
+        assert FixedBlocks.alike([block, other], block) is None
+        if other.strides[0] > 0:
+            assert FixedBlocks.alike([block], other) is None
+
+
 def test_what_is_unlike_by_its_letter_alone_is_taken():
     held = [np.arange(3, dtype=np.int64), np.arange(3, 6).astype(np.longlong)]
     assert held[0].dtype == held[1].dtype

@@ -31,12 +31,15 @@ def test_equals_python(texts, spare):
     expected = [None] * (len(texts) + spare)
     for place, text in zip(places, texts, strict=True):
         expected[place] = text
-    out = [None] * len(expected)
+    free = set(range(len(expected))) - set(places.tolist())
+    for place in free:
+        expected[place] = 7
+    out = [7] * len(expected)
     assert put_texts(data, starts, lengths, places, out, valid) == []
     assert out == expected
-    out = [None] * len(expected)
+    out = [7] * len(expected)
     put_bytes(data, starts, lengths, places, out, valid)
-    assert out == [None if text is None else text.encode() for text in expected]
+    assert out == [text.encode() if isinstance(text, str) else text for text in expected]
     out = [None] * len(expected)
     assert put_texts(data, starts, lengths, places[::1], out) == []
     assert [out[p] for p in places] == ["" if text is None else text for text in texts]

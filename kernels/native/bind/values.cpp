@@ -35,9 +35,10 @@ nb::list values(const Array<const std::uint8_t>& data, const Index& starts, cons
     throw nb::index_error("values: a value does not lie inside data");
   nb::list bad;
   for (std::size_t i = 0; i < count; ++i) {
-    if (valid.size() != 0 && !valid.data()[i]) continue;
     const char* const from = reinterpret_cast<const char*>(data.data()) + starts.data()[i];
-    PyObject* const made = value_of(from, static_cast<Py_ssize_t>(lengths.data()[i]), text);
+    const bool null = valid.size() != 0 && !valid.data()[i];
+    PyObject* const made = null ? nb::none().release().ptr()
+                                : value_of(from, static_cast<Py_ssize_t>(lengths.data()[i]), text);
     if (made == nullptr) {
       bad.append(i);
       continue;
