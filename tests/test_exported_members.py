@@ -107,6 +107,7 @@ def test_import_loads_nothing_heavy():
 
 
 @pytest.mark.long
+@pytest.mark.serial
 def test_import_takes_under_one_and_a_half_times_torch():
     best = dict.fromkeys(("forebay", "torch"), float("inf"))
     for _ in range(3):  # interleaved, so that a slow spell of the machine meets both

@@ -38,6 +38,14 @@ def left():
 """
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path, monkeypatch):
+    """Other processes, of other tests too, come and go in the usual one."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+
+
 @pytest.fixture(params=["parquet", "recordio"])
 def path(request, labels):
     return labels(request.param, 400)
@@ -101,7 +109,7 @@ class State:
             len(threads()),
             descriptors(),
             sorted(os.listdir(folder)),
-            sorted(f for f in os.listdir(tempfile.gettempdir()) if "forebay" in f),
+            sorted(os.listdir(tempfile.gettempdir())),
         )
 
     def same(self):

@@ -166,6 +166,7 @@ def test_versions_and_other_arrow_files(tmp_path):
         ShardTable.open(tmp_path / "absent")
 
 
+@pytest.mark.serial
 def test_a_million_shards_open_at_once(tmp_path):
     count = 1_000_000
     one = pa.ipc.open_file(pa.py_buffer(ShardTable.of([entry(rows=(1, 2, 3, 4))]).to_bytes()))

@@ -29,6 +29,7 @@ TOOLS = [
 ]
 
 pytestmark = [
+    pytest.mark.xdist_group("fuzz"),  # one process builds the targets, which takes minutes
     pytest.mark.long,
     pytest.mark.timeout(900),
     pytest.mark.skipif(None in TOOLS, reason="needs cmake and a C++ compiler"),

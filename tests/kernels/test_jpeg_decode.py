@@ -64,11 +64,12 @@ def seekable(data, interval):
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_photos(shared_data):
+@pytest.mark.parametrize("first", range(0, 1000, 250))  # parts, which processes share
+def test_photos(shared_data, first):
     """Slices by Pillow, the decoder on seekable files and on plain ones: all 1,000 photos."""
     files = sorted((shared_data / "imagenet-sample").iterdir())
     kept = 0
-    for number, file in enumerate(files):
+    for number, file in list(enumerate(files))[first : first + 250]:
         rng = random.Random(number)
         data = file.read_bytes()
         whole = pillow(data)
@@ -84,7 +85,7 @@ def test_photos(shared_data):
             got = cut(pillow(small), (top, left, *window[2:]))
             assert np.array_equal(got, want), (file.name, window, "slice")
     assert len(files) == 1000
-    assert kept <= 10  # at short intervals a few become larger, and are kept as they are
+    assert kept <= 3  # at short intervals a few become larger, and are kept as they are
 
 
 @pytest.mark.long
