@@ -13,6 +13,7 @@ TOOLS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(None in TOOLS, reason="needs cmake and a C++ compiler")
 def test_core(tmp_path):
     options = ["-DFOREBAY_PYTHON=OFF", "-DFOREBAY_TESTS=ON", "-DCMAKE_BUILD_TYPE=Release"]
