@@ -78,13 +78,14 @@ def forebay_loader(setting: Setting, form: str) -> Iterable[Any]:
         num_workers=setting.workers,
         decode={"image": image},
         memory="256MB",
+        prefetch=2,
     )
 
 
 @IMAGES.peer("recordio", imports=FOREBAY)
 def forebay(setting: Setting) -> Iterable[Any]:
     """RecordIO shards, files' bytes as they are; all records shuffled; one thread a processor;
-    memory="256MB"."""
+    memory="256MB", prefetch=2 (DALI's queue is as long)."""
     return forebay_loader(setting, "recordio")
 
 
