@@ -162,9 +162,11 @@ def cut(ticket: Ticket, cutting: Cutting) -> list[Slice]:
 
 
 def _grouped(ticket: Ticket) -> Int:
-    """Its places by block. First come the blocks whose rows stand first: in window order these are
-    the old ones, and finishing them makes room for the new."""
-    order = _sorted(ticket.blocks)
+    """Its places by block, and by row in each: memory is read forwards. First come the blocks whose
+    rows stand first: in window order these are the old ones, and finishing them makes room for the
+    new."""
+    by_row = _sorted(ticket.rows)
+    order = by_row[_sorted(ticket.blocks[by_row])]
     grouped = ticket.blocks[order]
     begins = np.r_[True, grouped[1:] != grouped[:-1]]
     starts, group = np.flatnonzero(begins), np.cumsum(begins) - 1

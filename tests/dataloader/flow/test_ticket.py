@@ -97,12 +97,16 @@ def test_blocks_that_stand_first_in_the_batch_are_decoded_first():
     blocks=st.lists(st.integers(0, 12), min_size=1, max_size=400),
     apart=st.sampled_from([1, 5_461, 5_462, 10**12]),
 )
-def test_numbers_of_blocks_do_not_change_how_rows_are_grouped(blocks, apart):
+def test_rows_are_grouped_by_block_and_ascend_in_each_whatever_the_numbers(blocks, apart):
     # 12 x 5,461 fits 16 bits and 12 x 5,462 does not.
     near = pieces(ticket(blocks), 2)
     far = pieces(ticket([10**9 + b * apart for b in blocks]), 2)
     assert [s.places.tolist() for s in far] == [s.places.tolist() for s in near]
-    expected = sorted(range(len(blocks)), key=lambda place: (blocks.index(blocks[place]), place))
+    rows = ticket(blocks).rows.tolist()
+    expected = sorted(
+        range(len(blocks)),
+        key=lambda place: (blocks.index(blocks[place]), rows[place], place),
+    )
     assert np.concatenate([s.places for s in far]).tolist() == expected
 
 
