@@ -387,12 +387,13 @@ class Runner:
         with self._board["decode"].span() as span:
             faults = self._stages.decode.run(piece, task.blocks, slot)
             span.items = len(piece.places)
-        faults += [
-            fault_at(piece.ticket, int(place), "fetch", error)
-            for key, places, _ in piece.runs()
-            if (error := failed.get(key)) is not None
-            for place in places
-        ]
+        if failed:  # else the loads of a slice, of which there may be hundreds, are not looked at
+            faults += [
+                fault_at(piece.ticket, int(place), "fetch", error)
+                for key, places, _ in piece.runs()
+                if (error := failed.get(key)) is not None
+                for place in places
+            ]
         with self._lock:
             self._line.decoded(task, faults)
 
