@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from forebay.dataloader.batch.fixed import Fixed
-from forebay.dataloader.batch.stage import BatchStage
+from forebay.dataloader.batch.stage import About, BatchStage
 from forebay.dataloader.config import (
     DEVICES,
     LoaderConfig,
@@ -130,7 +130,7 @@ class DataLoader:
         fits = self._fits(costs, batch_bytes)
         self._plan = self._settings(fits)
         self._epoch = 0
-        self._info: BatchInfo | None = None
+        self._about: tuple[About, int] | None = None
         check_memory(self.config, self._plan, dataset, costs, batch_bytes)
         # What is decoded takes so long that a batch of it is enough for a ticket.
         self._together = (
@@ -164,9 +164,10 @@ class DataLoader:
         Raises:
             ValueError: none has been delivered yet.
         """
-        if self._info is None:
+        if self._about is None:
             raise ValueError("batch_info: no batch has been delivered yet")
-        return self._info
+        about, part = self._about
+        return about.info(part)
 
     def stats(self) -> LoaderStats:
         """What the loader has done since it was made."""
@@ -257,9 +258,10 @@ class EpochIterator:
         except BaseException:
             self._progress.ended(perf_counter() - start)
             raise
-        self._loader._info = sealed.info
-        self._progress.delivered(sealed.info.n, perf_counter() - start)
-        return sealed.batch
+        batch, n, part, about = sealed
+        self._loader._about = (about, part)
+        self._progress.delivered(n, perf_counter() - start)
+        return batch
 
     def close(self) -> None:
         """Ends the pass: its threads have stopped and its memory is free when this returns."""

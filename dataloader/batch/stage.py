@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from forebay.dataloader.flow.info import BatchInfo
 from forebay.dataloader.flow.slot import DenseField, Slot, SlotSpec
@@ -36,11 +37,39 @@ class Decoded(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sealed:
-    """A batch as the consumer gets it, and what is told about it."""
+class About:
+    """What is told about the batches of one ticket, made when it is asked for: a loop asks seldom,
+    and for small batches it would be most of their cost. It holds none of their memory.
+
+    Args:
+        lengths: by padded field, (n,) int64, as in `Slot`.
+    """
+
+    ticket: Ticket
+    lengths: Mapping[str, NDArray[np.int64]]
+
+    def info(self, part: int) -> BatchInfo:
+        """About the batch that is part number `part` of the ticket."""
+        step, first, stop, n_global = self.ticket.parts[part]
+        n, places = stop - first, slice(first, stop)
+        return BatchInfo(
+            epoch=self.ticket.epoch,
+            step=step,
+            positions=self.ticket.positions[places],
+            n=n,
+            n_global=n_global,
+            weight=n / n_global if n_global else 0.0,
+            lengths={name: lengths[places] for name, lengths in self.lengths.items()},
+        )
+
+
+class Sealed(NamedTuple):
+    """A batch as the consumer gets it: `n` samples, part number `part` of the ticket told about."""
 
     batch: Any
-    info: BatchInfo
+    n: int
+    part: int
+    about: About
 
 
 class BatchStage:
@@ -85,36 +114,41 @@ class BatchStage:
         varying = self._list_bytes if lists or self._padded else 0
         return SlotSpec(tuple(dense), tuple(lists), self._padded, varying)
 
-    def run(self, ticket: Ticket, part: int, slot: Slot) -> Sealed:
-        step, first, stop, n_global = ticket.parts[part]
-        n, places = stop - first, slice(first, stop)
-        values = [self._value(field.name, slot, part, places) for field in self._schema]
-        batch = dict(zip(self._schema.names, values, strict=True)) if self._as_dict else values
-        info = BatchInfo(
-            epoch=ticket.epoch,
-            step=step,
-            positions=ticket.positions[places],
-            n=n,
-            n_global=n_global,
-            weight=n / n_global if n_global else 0.0,
-            lengths={name: lengths[places] for name, lengths in slot.lengths.items()},
-        )
-        return Sealed(batch, info)
+    def run(self, ticket: Ticket, count: int, slot: Slot) -> list[Sealed]:
+        parts = [slice(part.first, part.stop) for part in ticket.parts[:count]]
+        names = self._schema.names
+        columns = [self._values(name, slot, parts) for name in names]
+        about = About(ticket, slot.lengths)
+        made = zip(*columns, strict=True) if columns else [()] * len(parts)
+        return [
+            Sealed(
+                dict(zip(names, values, strict=True)) if self._as_dict else list(values),
+                places.stop - places.start,
+                part,
+                about,
+            )
+            for part, (places, values) in enumerate(zip(parts, made, strict=True))
+        ]
 
     def close(self) -> None:
         pass
 
-    def _value(self, name: str, slot: Slot, part: int, places: slice) -> Any:
+    def _values(self, name: str, slot: Slot, parts: Sequence[slice]) -> list[Any]:
+        """The field's value in each batch."""
         if name in slot.arrays:
-            values = torch.from_numpy(slot.arrays[name][places])
+            whole = slot.arrays[name]
+            values = [torch.from_numpy(whole[places]) for places in parts]
             made = self._decoded.get(name)
-            return values if made is None else _seen(values, made)
+            return values if made is None else [_seen(v, made) for v in values]
         if name in slot.padded:
-            return torch.from_numpy(slot.padded[name][part])
-        items = slot.lists[name][places]
+            return [torch.from_numpy(padded) for padded in slot.padded[name][: len(parts)]]
+        batches = [slot.lists[name][places] for places in parts]
         if self._schema[name].kind in ("text", "bytes", "image"):
-            return items
-        return [torch.from_numpy(v) if isinstance(v, np.ndarray) else v for v in items]
+            return batches
+        return [
+            [torch.from_numpy(v) if isinstance(v, np.ndarray) else v for v in items]
+            for items in batches
+        ]
 
 
 def _seen(values: torch.Tensor, made: Decoded) -> torch.Tensor:

@@ -31,7 +31,7 @@ class CpuDevice:
     def trim(self, nbytes: int) -> int:
         return self._pool.trim(nbytes)
 
-    def run(self, sealed: Any, slot: Slot) -> Any:
+    def run(self, sealed: list[Any], slot: Slot) -> list[Any]:
         return sealed
 
     def close(self) -> None:

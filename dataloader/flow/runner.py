@@ -403,13 +403,13 @@ class Runner:
         first_fault = min(flight.faults, default=len(ticket))
         batches: list[Any] = []
         # A batch with a fault ends in an exception; the ones before it are delivered.
-        whole = [i for i, part in enumerate(ticket.parts) if part.stop <= first_fault]
+        whole = sum(part.stop <= first_fault for part in ticket.parts)
         if slot is not None:
             with self._board["batch"].span() as span:
-                sealed = [stages.batch.run(ticket, i, slot) for i in whole]
+                sealed = stages.batch.run(ticket, whole, slot)
                 span.items = len(ticket)
             with self._board["device"].span() as span:
-                batches = [stages.device.run(batch, slot) for batch in sealed]
+                batches = stages.device.run(sealed, slot)
                 span.items = len(ticket)
         with self._lock:
             self._line.sealed(flight, batches)

@@ -68,7 +68,8 @@ def test_seals_in_the_schema_s_order(as_dict):
     made = slot(stage)
     made.lists["ids"] = [np.array([1, 2], np.uint16), np.empty(0, np.uint16)]
     made.lists["text"] = ["a", None]
-    batch = stage.run(ticket(), 0, made).batch
+    (sealed,) = stage.run(ticket(), 1, made)
+    batch = sealed.batch
     values = batch
     if as_dict:
         assert list(batch) == list(SCHEMA.names)
@@ -86,14 +87,17 @@ def test_seals_in_the_schema_s_order(as_dict):
 def test_tensors_are_the_slot_s_memory():
     stage = BatchStage(Schema.parse({"x": "float32"}), {}, (), as_dict=False, list_bytes=0)
     made = slot(stage)
-    (x,) = stage.run(ticket(), 0, made).batch
+    (sealed,) = stage.run(ticket(), 1, made)
+    (x,) = sealed.batch
     made.arrays["x"][1] = 9
     assert x.tolist() == [1, 9]
 
 
 def test_tells_about_the_batch():
     stage = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=0)
-    info = stage.run(ticket(2, 8), 0, slot(stage)).info
+    (sealed,) = stage.run(ticket(2, 8), 1, slot(stage))
+    assert (sealed.n, sealed.part) == (2, 0)
+    info = sealed.about.info(sealed.part)
     assert (info.epoch, info.step, info.n, info.n_global) == (7, 5, 2, 8)
     assert info.weight == 0.25
     assert info.positions.tolist() == [10, 11]
@@ -102,6 +106,21 @@ def test_tells_about_the_batch():
 
 def test_an_empty_batch_weighs_nothing():
     stage = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=0)
-    sealed = stage.run(ticket(0, 0), 0, slot(stage, 0))
-    assert sealed.info.weight == 0.0
+    (sealed,) = stage.run(ticket(0, 0), 1, slot(stage, 0))
+    assert sealed.about.info(0).weight == 0.0
     assert sealed.batch[0].shape == (0,)
+
+
+def test_seals_the_first_batches_of_a_ticket_and_tells_of_each():
+    stage = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=0)
+    numbers = np.arange(5, dtype=np.int64)
+    parts = (Part(3, 0, 2, 2), Part(4, 2, 4, 2), Part(5, 4, 5, 1))
+    made = slot(stage, 5)
+    made.arrays["x"][:] = numbers
+    made.lengths["y"] = numbers + 10
+    sealed = stage.run(Ticket(1, parts, numbers + 20, numbers, numbers), 2, made)
+    assert [s.batch[0].tolist() for s in sealed] == [[0, 1], [2, 3]]
+    infos = [s.about.info(s.part) for s in sealed]
+    assert [info.step for info in infos] == [3, 4]
+    assert [info.positions.tolist() for info in infos] == [[20, 21], [22, 23]]
+    assert [info.lengths["y"].tolist() for info in infos] == [[10, 11], [12, 13]]
