@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -80,6 +81,8 @@ class Runner:
         self._bell = threading.Lock()
         self._bell.acquire()
         self._serving: Flight | None = None
+        # Batches of the flight that is served, all but its last: taken without the lock.
+        self._served: deque[Any] = deque()
         self._failure: BaseException | None = None
         self._finished_tasks = 0
         self._started = False
@@ -137,6 +140,11 @@ class Runner:
                 ) from self._error
             raise StopIteration
         try:
+            if self._served and self._failure is None:
+                try:
+                    return self._served.popleft()
+                except IndexError:
+                    pass  # Another consumer was faster.
             self.start()
             batch = self._take() if self._threads else self._take_alone()
             if batch is _END:
@@ -156,8 +164,14 @@ class Runner:
         flight = self._serving
         if flight is None:
             flight = self._serving = self._line.take_head()
-        if flight is None:
-            return _END if self._line.empty else _NOTHING
+            if flight is None:
+                return _END if self._line.empty else _NOTHING
+            while len(flight.batches) > 1:
+                self._served.append(flight.batches.popleft())
+        try:
+            return self._served.popleft()
+        except IndexError:
+            pass  # What is left of the flight is its last batch, or a fault.
         if not flight.batches:
             raise self._sample_error(flight)
         batch = flight.batches.popleft()
@@ -231,6 +245,7 @@ class Runner:
                 return
             self._freed = True
             self._serving = None
+            self._served.clear()
             self._line.clear()
         s = self._stages
         for stage in (s.device, s.batch, s.decode, s.fetch):
