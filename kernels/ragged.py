@@ -32,6 +32,11 @@ class RaggedRows:
         self._address = address
         self._blocks = blocks
 
+    @property
+    def addresses(self) -> NDArray[np.uint64]:
+        """(n,) where each row begins, for kernels; good while this lives."""
+        return self._address
+
     def shorten(self, most: int) -> None:
         """Leaves the first `most` elements of each row."""
         np.minimum(self.lengths, max(0, most), out=self.lengths)
