@@ -436,12 +436,12 @@ def pad_ragged(
     """
 
 def values(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
+    addresses: NDArray[np.uint64],
     lengths: NDArray[np.int64],
     places: NDArray[np.int64],
     valid: NDArray[np.bool_],
     text: bool,
     out: list[Any],
 ) -> list[int]:
-    """See `forebay.kernels.values`; `valid` may be empty, where all are. Needs the GIL."""
+    """See `forebay.kernels.values`; `valid` may be empty, where all are. Needs the GIL. The
+    addresses are the caller's to prove."""

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.kernels import _native
+from forebay.kernels.spans import as_index
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from forebay.kernels.ragged import RaggedRows
 
     Int = NDArray[np.int64]
 
@@ -19,52 +22,43 @@ _ALL = np.empty(0, np.bool_)
 
 
 def put_texts(
-    data: NDArray[np.uint8],
-    starts: Int,
-    lengths: Int,
-    places: Int,
-    out: list[Any],
-    valid: NDArray[np.bool_] | None = None,
+    rows: RaggedRows, places: Int, out: list[Any], valid: NDArray[np.bool_] | None = None
 ) -> list[int]:
-    """out[places[i]] = the str that the `lengths[i]` bytes from starts[i] on hold.
+    """out[places[i]] = the str that row i holds. Rows of one short text may share one str.
 
     Args:
-        data: (n,) uint8, contiguous.
-        starts: (K,) int64, as lengths and places.
+        rows: K rows of uint8.
+        places: (K,) int64.
         valid: (K,) bool: where it is False the value is None. None: all are valid.
 
     Returns:
         The numbers i of values that are not UTF-8; `out` is left as it is there.
 
     Raises:
-        IndexError: a value lies outside `data`, and nothing was written; or a place outside `out`.
+        IndexError: a place lies outside `out`.
         ValueError: the sizes differ.
+        TypeError: rows are not of uint8.
     """
-    return _put(data, starts, lengths, places, out, valid, text=True)
+    return _put(rows, places, out, valid, text=True)
 
 
 def put_bytes(
-    data: NDArray[np.uint8],
-    starts: Int,
-    lengths: Int,
-    places: Int,
-    out: list[Any],
-    valid: NDArray[np.bool_] | None = None,
+    rows: RaggedRows, places: Int, out: list[Any], valid: NDArray[np.bool_] | None = None
 ) -> None:
-    """As `put_texts`, bytes as they are."""
-    _put(data, starts, lengths, places, out, valid, text=False)
+    """As `put_texts`, bytes as they are, each its own."""
+    _put(rows, places, out, valid, text=False)
 
 
 def _put(
-    data: NDArray[np.uint8],
-    starts: Int,
-    lengths: Int,
+    rows: RaggedRows,
     places: Int,
     out: list[Any],
     valid: NDArray[np.bool_] | None,
     *,
     text: bool,
 ) -> list[int]:
+    if rows.dtype != np.uint8:
+        raise TypeError(f"values: rows must be of uint8, got {rows.dtype}")
     chosen = _ALL if valid is None else valid
-    places = np.ascontiguousarray(places)
-    return _native.values(np.ascontiguousarray(data), starts, lengths, places, chosen, text, out)
+    index = as_index("places", places, len(rows.lengths))
+    return _native.values(rows.addresses, rows.lengths, index, chosen, text, out)

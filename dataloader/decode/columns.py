@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.dataloader.decode.selection import Bad, Int, Selection
+from forebay.dataloader.decode.selection import Bad, Selection
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.formats.column import FixedColumn, VarColumn, value_at
 from forebay.formats.record import Field
-from forebay.kernels.blocks import FixedBlocks
+from forebay.kernels.blocks import FixedBlocks, RaggedBlocks
 from forebay.kernels.gather import gather_fixed
+from forebay.kernels.ragged import RaggedRows, find_rows
 from forebay.kernels.values import put_bytes, put_texts
 
 
@@ -60,37 +61,54 @@ def _nulls(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
     return bad
 
 
-def collect(field: Field, chosen: Selection, out: list[Any]) -> Bad:
+def variable_rows(field: Field, chosen: Selection) -> RaggedRows | None:
+    """Where the field's values lie; None where they are Python objects."""
+    columns = chosen.columns(field.name)
+    found = [(c.values, c.starts, c.lengths) for c in columns if isinstance(c, VarColumn)]
+    if not found or len(found) < len(columns):
+        return None
+    return find_rows(field.name, RaggedBlocks.of(found), chosen.which, chosen.rows)
+
+
+def collect(field: Field, chosen: Selection, found: RaggedRows | None, out: list[Any]) -> Bad:
     """Copies values of differing size: out[place] = value, None for nulls.
+
+    Args:
+        found: the field's `variable_rows`.
 
     Returns the places whose text is not UTF-8.
     """
-    bad: Bad = {}
+    if found is not None and field.kind != "ragged":
+        return _put(field, chosen, found, out)
     for column, rows, places in chosen.runs(field.name):
-        if isinstance(column, VarColumn) and field.kind != "ragged":
-            bad |= _put(field, column, rows, places, out)
-            continue
         for row, place in zip(rows.tolist(), places.tolist(), strict=True):
             out[place] = value_at(field, column, row)
-    return bad
+    return {}
 
 
-def _put(field: Field, column: VarColumn, rows: Int, places: Int, out: list[Any]) -> Bad:
-    """The column's text or bytes, all in one call."""
-    valid = None if column.valid is None else column.valid[rows]
-    spans = column.values, column.starts[rows], column.lengths[rows]
+def _put(field: Field, chosen: Selection, found: RaggedRows, out: list[Any]) -> Bad:
+    """The field's text or bytes, all in one call."""
+    valid = None
+    if any(column.valid is not None for column in chosen.columns(field.name)):
+        valid = np.concatenate(
+            [
+                np.ones(len(rows), np.bool_) if column.valid is None else column.valid[rows]
+                for column, rows, _ in chosen.runs(field.name)
+            ]
+        )
     if field.kind != "text":
-        put_bytes(*spans, places, out, valid)
+        put_bytes(found, chosen.places, out, valid)
         return {}
     return {
-        int(places[i]): _not_utf8(field, column, int(rows[i]))
-        for i in put_texts(*spans, places, out, valid)
+        int(chosen.places[i]): _not_utf8(field, chosen, i)
+        for i in put_texts(found, chosen.places, out, valid)
     }
 
 
-def _not_utf8(field: Field, column: VarColumn, row: int) -> DecodeError:
+def _not_utf8(field: Field, chosen: Selection, i: int) -> DecodeError:
+    column = chosen.columns(field.name)[int(chosen.which[i])]
     try:
-        value_at(field, column, row)
+        value_at(field, column, int(chosen.rows[i]))
     except UnicodeDecodeError as e:
         return DecodeError(f"field {field.name!r} is not UTF-8 text: {e}")
     raise AssertionError("text is UTF-8 in one place and not in another")

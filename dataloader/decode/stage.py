@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.dataloader.decode.columns import collect, gather, is_dense
+from forebay.dataloader.decode.columns import collect, gather, is_dense, variable_rows
 from forebay.dataloader.decode.draws import field_key, uniforms
 from forebay.dataloader.decode.image.choice import image_decoder
 from forebay.dataloader.decode.image.decoder import ImageDecoder
@@ -23,6 +23,7 @@ from forebay.dataloader.flow.slot import Slot
 from forebay.dataloader.flow.ticket import LoadKey, Slice, Ticket
 from forebay.formats.column import Block, VarColumn
 from forebay.formats.record import Field, Schema
+from forebay.kernels.ragged import RaggedRows
 
 Int = NDArray[np.int64]
 OBJECT_BYTES = 100
@@ -67,9 +68,12 @@ class DecodeStage:
         chosen, unread = select(task, blocks)
         bad: Bad = {}
         if task.gathers:
-            self._charge_lists(chosen, slot)
+            lists = self._find_lists(chosen, slot)
             for field in self._plain:
-                bad |= self._gather(field, chosen, task.ticket, slot)
+                if field.name in slot.lists:
+                    bad |= collect(field, chosen, lists[field.name], slot.lists[field.name])
+                else:
+                    bad |= self._gather(field, chosen, task.ticket, slot)
         else:
             for field in self._encoded:
                 bad |= self._decode(field, chosen, task.ticket, slot)
@@ -85,21 +89,19 @@ class DecodeStage:
     def _gather(self, field: Field, chosen: Selection, ticket: Ticket, slot: Slot) -> Bad:
         if is_dense(field):
             return gather(field, chosen, slot.arrays[field.name])
-        spec = self._pads.get(field.name)
-        if spec is None:
-            return collect(field, chosen, slot.lists[field.name])
-        self._charge(slot, pad(field, spec, chosen, ticket.parts, slot))
+        self._charge(slot, pad(field, self._pads[field.name], chosen, ticket.parts, slot))
         return {}
 
-    def _charge_lists(self, chosen: Selection, slot: Slot) -> None:
-        """Charges what the values of list fields take beyond what was expected of the batch."""
-        nbytes = 0
-        for name in slot.lists:
-            for column, rows, _ in chosen.runs(name):
-                if isinstance(column, VarColumn):
-                    nbytes += int(column.lengths[rows].sum()) * column.values.itemsize
-                nbytes += OBJECT_BYTES * len(rows)
+    def _find_lists(self, chosen: Selection, slot: Slot) -> dict[str, RaggedRows | None]:
+        """Where the values of list fields lie. Charges what they take beyond what was expected of
+        the batch."""
+        found = {f.name: variable_rows(f, chosen) for f in self._plain if f.name in slot.lists}
+        nbytes = OBJECT_BYTES * len(chosen) * len(found)
+        for rows in found.values():
+            if rows is not None:
+                nbytes += int(rows.lengths.sum()) * rows.dtype.itemsize
         self._charge(slot, nbytes)
+        return found
 
     def _charge(self, slot: Slot, nbytes: int) -> None:
         with self._lock:

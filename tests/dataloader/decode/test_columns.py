@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forebay.dataloader.decode import columns
-from forebay.dataloader.decode.columns import collect, gather, is_dense
+from forebay.dataloader.decode.columns import collect, gather, is_dense, variable_rows
 from forebay.dataloader.decode.selection import Selection
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.formats.column import Block, FixedColumn, VarColumn
@@ -28,6 +28,10 @@ def strings(values, field_dtype=np.uint8, valid=None):
     data = np.concatenate([np.asarray(v, field_dtype) for v in values])
     lengths = np.array([len(v) for v in values], np.int64)
     return VarColumn(data, np.cumsum(lengths) - lengths, lengths, valid)
+
+
+def collected(field, some, out):
+    return collect(field, some, variable_rows(field, some), out)
 
 
 def test_gather_puts_each_row_in_its_place_and_leaves_the_others():
@@ -83,7 +87,7 @@ def test_a_null_that_is_not_asked_for_is_no_fault():
 def test_collect_gives_values_of_their_own():
     column = strings([[1], [2, 3], [], [4, 5, 6]], np.uint16)
     out = [None] * 5
-    assert collect(Field.parse("ids", "uint16[*]"), chosen("ids", column), out) == {}
+    assert collected(Field.parse("ids", "uint16[*]"), chosen("ids", column), out) == {}
     assert [v if v is None else v.tolist() for v in out] == [[], [4, 5, 6], None, None, [1]]
     assert not np.shares_memory(out[1], column.values)
 
@@ -94,7 +98,7 @@ def test_nulls_of_varying_fields_are_none():
         np.frombuffer(b"xyz", np.uint8), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), valid
     )
     out = ["?"] * 5
-    assert collect(Field.parse("t", "bytes?"), chosen("t", column), out) == {}
+    assert collected(Field.parse("t", "bytes?"), chosen("t", column), out) == {}
     assert out == [b"", b"yz", "?", "?", None]
 
 
@@ -105,7 +109,7 @@ def test_text_that_is_not_utf_8_is_a_bad_place_and_the_others_are_there():
         np.array([1, 0, 1, 2]),
     )
     out = [None] * 5
-    bad = collect(Field.parse("t", "text"), chosen("t", column), out)
+    bad = collected(Field.parse("t", "text"), chosen("t", column), out)
     assert list(bad) == [0]
     assert isinstance(bad[0], DecodeError)
     assert "field 't' is not UTF-8 text" in str(bad[0])
@@ -115,3 +119,11 @@ def test_text_that_is_not_utf_8_is_a_bad_place_and_the_others_are_there():
 def test_only_fixed_fields_are_dense():
     specs = {"int64": True, "float32[2,3]": True, "uint16[*]": False, "text": False, "jpeg": False}
     assert {s: is_dense(Field.parse("x", s)) for s in specs} == specs
+
+
+def test_text_of_blocks_with_nulls_and_without():
+    words = strings([[97], [98] * 2, [99] * 3, [100] * 4])
+    nulls = strings([[101], [], [103] * 2, [104]], valid=np.array([True, False, True, False]))
+    out = ["?"] * 10
+    assert collected(Field.parse("t", "text?"), chosen("t", words, nulls), out) == {}
+    assert out == ["ccc", "dddd", "?", "?", "a", "gg", None, "?", "?", "e"]
