@@ -23,7 +23,8 @@ Valid = NDArray[np.bool_] | None
 class FixedColumn:
     """Values of a fixed field: `values` is (rows, *shape) of the field's dtype.
 
-    Each row is contiguous. Rows of 1 kB or more may lie apart: they view the bytes of a block.
+    Each row is contiguous. Rows of 1 kB or more may lie apart: they view the bytes of a block. So
+    may scalars, which then lie side by side with those of other columns.
     """
 
     values: NDArray[Any]
@@ -82,7 +83,7 @@ class ObjectColumn:
 Column = FixedColumn | VarColumn | ObjectColumn
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Block:
     """Some rows of a dataset as columns, all of the same length.
 

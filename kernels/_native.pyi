@@ -391,6 +391,30 @@ def gather_fixed(
         ValueError: `which` or `places` has another size than `rows`, and is not empty.
     """
 
+def interleave(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    rows: int,
+    width: int,
+    out: NDArray[np.uint8],
+) -> None:
+    """See `forebay.kernels.columns.interleave`."""
+
+def gather_columns(
+    table: NDArray[np.uint64],
+    which: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    places: NDArray[np.int64],
+    room: int,
+    width: int,
+    outs: NDArray[np.uint64],
+) -> int:
+    """As `gather_fixed`, of a table (blocks, columns, 3), each column to its address in `outs`.
+
+    Raises:
+        ValueError: sizes differ, or values are not of 1, 2, 4 or 8 bytes.
+    """
+
 def find_ragged(
     table: NDArray[np.uint64],
     which: NDArray[np.int64],

@@ -40,13 +40,14 @@ def gather(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
     else:
         for column, rows, places in chosen.runs(field.name):
             out[places] = column.values[rows]
-    if all(column.valid is None for column in columns):
-        return {}
-    return _nulls(field, chosen, out)
+    return gather_nulls(field, chosen, out)
 
 
-def _nulls(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
+def gather_nulls(field: Field, chosen: Selection, out: NDArray[Any]) -> Bad:
+    """What `gather` returns, of values that were copied; floating-point nulls become NaN."""
     bad: Bad = {}
+    if all(column.valid is None for column in chosen.columns(field.name)):
+        return bad
     for column, rows, places in chosen.runs(field.name):
         if column.valid is None or (valid := column.valid[rows]).all():
             continue

@@ -15,6 +15,7 @@ from forebay.dataloader.decode.image.decoder import ImageDecoder
 from forebay.dataloader.decode.pad import Pad, pad
 from forebay.dataloader.decode.selection import Bad, Selection, select
 from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.decode.together import by_width
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.dataloader.flow.fault import Fault, fault_at
@@ -50,7 +51,7 @@ class DecodeStage:
         budget: Budget,
     ) -> None:
         self._encoded = [f for f in schema if f.name in images]
-        self._plain = [f for f in schema if f.name not in images]
+        self._together, self._plain = by_width([f for f in schema if f.name not in images])
         self._images = dict(images)
         self._pads = dict(pads)
         self._seed = seed
@@ -69,6 +70,8 @@ class DecodeStage:
         bad: Bad = {}
         if task.gathers:
             lists = self._find_lists(chosen, slot)
+            for several in self._together:
+                bad |= several.gather(chosen, slot.arrays)
             for field in self._plain:
                 if field.name in slot.lists:
                     bad |= collect(field, chosen, lists[field.name], slot.lists[field.name])

@@ -3,6 +3,7 @@
 NB_MODULE(_native, module) {
   module.doc() = "The native kernels: functions over buffers that release the GIL.";
   forebay::bind::register_crc32c(module);
+  forebay::bind::register_columns(module);
 #if defined(FOREBAY_JPEG)
   forebay::bind::register_jpeg_transcode(module);
   forebay::bind::register_jpeg_decode(module);

@@ -6,6 +6,7 @@
 namespace forebay::bind {
 
 void register_crc32c(nanobind::module_& module);
+void register_columns(nanobind::module_& module);
 #if defined(FOREBAY_JPEG)
 void register_jpeg_decode(nanobind::module_& module);
 void register_jpeg_header(nanobind::module_& module);
