@@ -163,8 +163,8 @@ def fill_values(values: ByteValues, out: NDArray[Any], planar: bool) -> None:
 def needed(in_size: int, out_size: int, offset: int, count: int) -> tuple[int, int]:
     """[first, last) source pixels of outputs [offset, offset + count) of one axis."""
 
-def read_ranges(descriptor: int, offsets: list[int], outs: list[Buffer]) -> tuple[int, int, int]:
-    """Reads ranges of a file; see `forebay.kernels.file_read.read_ranges`."""
+def read_file(path: bytes, offsets: list[int], outs: list[Buffer]) -> tuple[bool, int, int, int]:
+    """Reads ranges of a file; see `forebay.kernels.file_read.read_file`."""
 
 def open_frames(
     data: NDArray[np.uint8],

@@ -56,15 +56,14 @@ def strided(data: Bytes, starts: Offsets, width: int, dtype: np.dtype[Any]) -> N
     """
     if len(starts) < 2 or not width:
         return None
-    steps = np.diff(starts)
-    step = int(steps[0])
-    if step < width or step % dtype.itemsize or (steps != step).any():
+    first, step = int(starts[0]), int(starts[1]) - int(starts[0])
+    if step < width or step % dtype.itemsize or (starts[1:] - starts[:-1] != step).any():
         return None
-    first = int(starts[0])
     if first < 0 or int(starts[-1]) + width > len(data):
         raise IndexError(f"values of {width} bytes from {first} on, in {len(data)} bytes")
-    run = data[first : int(starts[-1]) + width]
-    if run.ctypes.data % dtype.itemsize:
+    if (data.ctypes.data + first) % dtype.itemsize:
         return None
-    rows = as_strided(run, (len(starts), width), (step, 1), writeable=data.flags.writeable)
-    return rows.view(dtype)
+    shape = len(starts), width // dtype.itemsize
+    # The view that np.ndarray makes has `data` for its base, and no object in between that hides
+    # whose memory it is.
+    return np.ndarray(shape, dtype, data, first, (step, dtype.itemsize))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from forebay.formats.errors import DatasetNotFound, StorageError, TruncatedShard
 from forebay.formats.storage.source import StoredFile
-from forebay.kernels.file_read import read_ranges
+from forebay.kernels.file_read import read_file
 
 
 class LocalSource:
@@ -64,17 +65,12 @@ class LocalSource:
 
     def read_into(self, key: str, offsets: Sequence[int], outs: Sequence[memoryview]) -> None:
         path = self._path(key)
-        try:
-            # A file object and no bare descriptor: an interrupt in between closes it all the same.
-            file = path.open("rb", buffering=0)
-        except FileNotFoundError as e:
-            raise DatasetNotFound(f"no such file: {path}") from e
-        except OSError as e:
-            raise StorageError(f"cannot open {path}: {e.strerror}") from e
-        with file:
-            read = read_ranges(file.fileno(), offsets, outs)
+        read = read_file(path, offsets, outs)
+        if read.error == errno.ENOENT and not read.opened:
+            raise DatasetNotFound(f"no such file: {path}")
         if read.error:
-            raise StorageError(f"cannot read {path}: {os.strerror(read.error)}")
+            what = "read" if read.opened else "open"
+            raise StorageError(f"cannot {what} {path}: {os.strerror(read.error)}")
         if read.ranges < len(outs):
             begin, size = offsets[read.ranges], outs[read.ranges].nbytes
             have = self.size(key)

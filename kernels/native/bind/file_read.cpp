@@ -16,11 +16,11 @@ namespace nb = nanobind;
 namespace forebay::bind {
 namespace {
 
-std::tuple<std::size_t, std::size_t, int> read(int descriptor,
-                                               const std::vector<std::int64_t>& offsets,
-                                               const nb::list& outs) {
+std::tuple<bool, std::size_t, std::size_t, int> read(const nb::bytes& path,
+                                                     const std::vector<std::int64_t>& offsets,
+                                                     const nb::list& outs) {
   if (offsets.size() != outs.size())
-    throw nb::value_error("read_ranges: offsets and outs must have one size");
+    throw nb::value_error("read_file: offsets and outs must have one size");
   const std::vector<ByteView> views = views_of(outs, PyBUF_WRITABLE);
   std::vector<FileRange> ranges;
   ranges.reserve(views.size());
@@ -28,21 +28,21 @@ std::tuple<std::size_t, std::size_t, int> read(int descriptor,
     const std::size_t size = views[i].size();
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     if (offsets[i] < 0 || offsets[i] > most - static_cast<std::int64_t>(size))
-      throw nb::value_error("read_ranges: an offset is below 0 or too large");
+      throw nb::value_error("read_file: an offset is below 0 or too large");
     ranges.push_back({views[i].writable(), size, offsets[i]});
   }
   ReadSofar sofar{};
   {
     nb::gil_scoped_release unlocked;
-    sofar = read_ranges(descriptor, ranges.data(), ranges.size());
+    sofar = read_file(path.c_str(), ranges.data(), ranges.size());
   }
-  return {sofar.ranges, sofar.bytes, sofar.error};
+  return {sofar.opened, sofar.ranges, sofar.bytes, sofar.error};
 }
 
 }  // namespace
 
 void register_file_read(nb::module_& module) {
-  module.def("read_ranges", &read, nb::arg("descriptor"), nb::arg("offsets"), nb::arg("outs"));
+  module.def("read_file", &read, nb::arg("path"), nb::arg("offsets"), nb::arg("outs"));
 }
 
 }  // namespace forebay::bind

@@ -1,4 +1,4 @@
-// Ranges of an open file, read one after the other.
+// Ranges of a file, read one after the other.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,16 @@ struct FileRange {
 };
 
 // How far reading came: `ranges` of them are whole, then `bytes` of the next. Where that is not all,
-// `error` is the system's number, or 0 where the file ends.
+// `error` is the system's number, or 0 where the file ends. Not `opened`: it is the error of that.
 struct ReadSofar {
+  bool opened;
   std::size_t ranges;
   std::size_t bytes;
   int error;
 };
 
-// Goes on after a signal: its handler runs when the call is over.
-ReadSofar read_ranges(int descriptor, const FileRange* ranges, std::size_t count) noexcept;
+// Opens the file, reads and closes it. Goes on after a signal: its handler runs when the call is
+// over, so no descriptor outlives the call.
+ReadSofar read_file(const char* path, const FileRange* ranges, std::size_t count) noexcept;
 
 }  // namespace forebay

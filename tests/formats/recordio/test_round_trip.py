@@ -129,6 +129,16 @@ def test_any_dataset_round_trips(codec, data, write_shard, reader_of):
             assert reader.read(entry, b, schema, rows=np.empty(0, np.int64)).rows == 0
 
 
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_block_of_views_counts_their_buffer_once(tmp_path, write_shard, reader_of, codec):
+    schema = Schema.parse({"ids": "int32[1024]"})
+    rows = [(np.random.default_rng(i).integers(0, 99, 1024, np.int32),) for i in range(100)]
+    entry = write_shard(tmp_path, schema, [rows], CODECS[codec])
+    block = reader_of(tmp_path, schema, DICTIONARIES).read(entry, 0, schema)
+    check_block(schema, block, rows)
+    assert 100 * 4096 <= block.nbytes < 1.1 * 100 * 4096
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("profile", ["bytes", "image"])
 def test_the_magic_at_every_alignment(tmp_path, write_shard, reader_of, codec, profile):
