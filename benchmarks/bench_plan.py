@@ -24,7 +24,7 @@ def bench_tickets(benchmark, order, samples):
     blocks = -(-samples // ROWS)
     first = np.minimum(np.arange(blocks + 1) * ROWS, samples)
     shape = window_shape(np.full(blocks, 1 << 20))
-    policy = Fixed(BATCH, drop_last=True)
+    policy = Fixed(BATCH, "drop")
     settings = PlanSettings(first, order, 0, shape)
 
     def some():
@@ -46,6 +46,6 @@ def bench_first_ticket(benchmark, order, samples):
     blocks = -(-samples // ROWS)
     first = np.minimum(np.arange(blocks + 1) * ROWS, samples)
     settings = PlanSettings(first, order, 0, window_shape(np.full(blocks, 1 << 20)))
-    policy = Fixed(BATCH, drop_last=True)
+    policy = Fixed(BATCH, "drop")
     epochs = itertools.count()
     benchmark(lambda: next(EpochPlan(settings, policy, next(epochs)).tickets()))

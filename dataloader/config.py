@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.dataloader.batch.fixed import Uneven
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.flow.threads import available_cpus
 from forebay.dataloader.plan.order import OrderName
 from forebay.formats.dataset import ShardDataset
@@ -16,6 +18,7 @@ from forebay.formats.size import parse_size
 
 SHUFFLES = ("window", "full", "blocks")
 DEVICES = ("cpu",)
+UNEVEN = ("pad", "wrap", "drop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +26,31 @@ class LoaderConfig:
     """A loader's description: plain data, without threads or memory.
 
     Args:
+        global_batch: samples a batch over all ranks.
+        ranks: this process among those that share each batch.
         order: of samples; see `dataloader.plan`.
+        uneven: what becomes of a last batch that is short.
         threads: that work; 0 does all work in the consumer.
         memory: bytes that the loader may hold.
         window_bytes: of the window order.
         prefetch: batches under way at once, ready ones included.
     """
 
-    batch_size: int
+    global_batch: int
+    ranks: Ranks
     order: OrderName
     seed: int
-    drop_last: bool
+    uneven: Uneven
     threads: int
     memory: int
     window_bytes: int
     prefetch: int
     device: str
+
+    @property
+    def batch_size(self) -> int:
+        """Samples of the rank's own share of a batch, at most."""
+        return -(-self.global_batch // self.ranks.size)
 
 
 def order_of(shuffle: object, dataset: ShardDataset) -> OrderName:
@@ -73,6 +85,72 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
         bound = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name} must be an int {bound}, got {value}")
     return value
+
+
+def ranks_of(
+    rank: object, world_size: object, group: Ranks | None, environment: Mapping[str, str]
+) -> Ranks:
+    """The ranks that arguments name, else the process group, else RANK and WORLD_SIZE, else one.
+
+    Args:
+        group: of torch.distributed, where one is there.
+
+    Raises:
+        TypeError, ValueError: one of the two is missing, no int, or out of range.
+    """
+    if rank is not None or world_size is not None:
+        if rank is None or world_size is None:
+            raise ValueError(
+                f"give both rank and world_size, or neither; got {rank!r} and {world_size!r}"
+            )
+        return Ranks(whole("rank", rank, 0), whole("world_size", world_size, 1))
+    if group is not None:
+        return group
+    found = {name: environment[name] for name in ("RANK", "WORLD_SIZE") if name in environment}
+    # Some clusters set one of them for purposes of their own.
+    if len(found) < 2:
+        return Ranks()
+    if not all(text.isascii() and text.isdigit() for text in found.values()):
+        raise ValueError(
+            f"RANK and WORLD_SIZE must be whole numbers, the environment has {found}; "
+            "mend it, or give rank= and world_size="
+        )
+    return Ranks(int(found["RANK"]), int(found["WORLD_SIZE"]))
+
+
+def global_batch_of(batch_size: object, global_batch_size: object, ranks: Ranks) -> int:
+    """Samples a batch over all ranks.
+
+    Raises:
+        TypeError, ValueError: both are given, or what is given is no int of at least 1, or leaves a
+            rank without samples.
+    """
+    if global_batch_size is None:
+        return whole("batch_size", batch_size, 1) * ranks.size
+    if batch_size != 1:
+        raise ValueError(
+            f"give batch_size (a rank) or global_batch_size (of all ranks), not both; "
+            f"got {batch_size!r} and {global_batch_size!r}"
+        )
+    return whole("global_batch_size", global_batch_size, ranks.size)
+
+
+def uneven_of(uneven: object, drop_last: object) -> Uneven:
+    """What becomes of a last batch that is short; "drop" or "pad" by `drop_last` when not said.
+
+    Raises:
+        ValueError: not one of the names, or against `drop_last`.
+    """
+    if uneven is None:
+        return "drop" if drop_last else "pad"
+    match uneven:
+        case "pad" | "wrap" if drop_last:
+            raise ValueError(
+                f"drop_last=True leaves the last batch out; uneven={uneven!r} does not"
+            )
+        case "pad" | "wrap" | "drop":
+            return uneven
+    raise ValueError(f"uneven must be one of {UNEVEN}, got {uneven!r}")
 
 
 def threads_of(num_workers: object) -> int:

@@ -1,52 +1,55 @@
-"""The loader: describes a run, builds it for each epoch, and hands its batches out."""
+"""The loader: what its users hold. It checks what it is asked for, hands batches out, and knows
+where it stands."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterator, Mapping
-from time import perf_counter
-from typing import Any, NoReturn
+import os
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NoReturn, Protocol
 
-import numpy as np
+import torch.distributed
 
-from forebay.dataloader.batch.fixed import Fixed
-from forebay.dataloader.batch.stage import About, BatchStage
+from forebay.dataloader.batch.stage import About
+from forebay.dataloader.build import Builder
 from forebay.dataloader.config import (
     DEVICES,
     LoaderConfig,
     decoders_of,
+    global_batch_of,
     memory_of,
     order_of,
+    ranks_of,
     threads_of,
+    uneven_of,
     whole,
 )
+from forebay.dataloader.course import Course
+from forebay.dataloader.cursor import MOST_EPOCH, Position, Stream, decode_digest, read, write
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
-from forebay.dataloader.decode.stage import DecodeStage
-from forebay.dataloader.device.cpu import CpuDevice
-from forebay.dataloader.device.pool import SlotPool
-from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
+from forebay.dataloader.flow.errors import CursorError
 from forebay.dataloader.flow.info import BatchInfo
-from forebay.dataloader.flow.kept import Kept
-from forebay.dataloader.flow.line import Line, LineSettings
-from forebay.dataloader.flow.runner import Runner, Stages
-from forebay.dataloader.flow.ticket import Cutting
-from forebay.dataloader.least_memory import (
-    Costs,
-    check_memory,
-    index_bytes,
-    least_memory,
-    list_bytes,
-    together,
-)
-from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
-from forebay.dataloader.plan.window import window_shape
+from forebay.dataloader.flow.ranks import Ranks
+from forebay.dataloader.iterator import EpochIterator, Ties
 from forebay.dataloader.progress import Progress
-from forebay.formats.column import Block
 from forebay.formats.dataset import ShardDataset
 from forebay.telemetry.meter import Board
 from forebay.telemetry.stats import LoaderStats
+
+MAY_DIFFER = frozenset(("decode",))
+
+
+class Stateful(Protocol):
+    """What `attach` takes."""
+
+    def state_dict(self) -> Any:
+        """Its state, of what JSON takes."""
+        ...
+
+    def load_state_dict(self, state: Any) -> object:
+        """Goes on from a state."""
+        ...
 
 
 class DataLoader:
@@ -54,7 +57,7 @@ class DataLoader:
 
     Args:
         dataset: from `forebay.open_dataset`.
-        batch_size: samples a batch.
+        batch_size: samples a batch, of each rank.
         shuffle: False keeps the order at rest. True shuffles all records where single ones can be
             read (RecordIO), else a window of blocks (Parquet). "window", "full" and "blocks" ask by
             name.
@@ -68,6 +71,15 @@ class DataLoader:
         window_bytes: of blocks that the window order mixes at a time, in memory.
         prefetch: batches under way at once, ready ones included; small ones count by groups.
         device: "cpu".
+        global_batch_size: samples a batch over all ranks, in place of `batch_size`. Shares differ
+            by one at most.
+        rank, world_size: of this process among those that share each batch. By default those of
+            torch.distributed where its process group is there, else of RANK and WORLD_SIZE in the
+            environment, else one alone. Every rank has the same number of batches.
+        uneven: what becomes of a last batch that is short: "pad" (the default without `drop_last`)
+            lets the epoch's first samples come again until all ranks have equally many, "wrap"
+            until it is full; "drop" (the default with `drop_last`) leaves it out. Samples that come
+            again stand last, and `batch_info.n` does not count them.
 
     A batch is a list of the dataset's columns in the order they were asked for, or a dict when
     none were asked for. Fields of one shape become tensors (N, ...), which share no memory with
@@ -91,6 +103,10 @@ class DataLoader:
         window_bytes: int | str = "64MB",
         prefetch: int = 4,
         device: str = "cpu",
+        global_batch_size: int | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        uneven: str | None = None,
     ) -> None:
         if not isinstance(dataset, ShardDataset):
             raise TypeError(
@@ -99,63 +115,129 @@ class DataLoader:
             )
         if device not in DEVICES:
             raise ValueError(f"device must be one of {DEVICES}, got {device!r}")
+        ranks = ranks_of(rank, world_size, _group(), os.environ)
         self.dataset = dataset
         self.config = LoaderConfig(
-            batch_size=whole("batch_size", batch_size, 1),
+            global_batch=global_batch_of(batch_size, global_batch_size, ranks),
+            ranks=ranks,
             order=order_of(shuffle, dataset),
             seed=whole("seed", 0 if seed is None else seed, 0, 2**64 - 1),
-            drop_last=bool(drop_last),
+            uneven=uneven_of(uneven, drop_last),
             threads=threads_of(num_workers),
             memory=memory_of("memory", memory),
             window_bytes=memory_of("window_bytes", window_bytes),
             prefetch=whole("prefetch", prefetch, 1),
             device=device,
         )
-        self._images, self._pads = decoders_of(decode, dataset.schema)
-        self._policy = Fixed(self.config.batch_size, self.config.drop_last)
-        self._board = Board()
-        self._budget = Budget(self.config.memory)
-        self._pool = SlotPool(self._budget)
-        self._progress = Progress(self._board, self._budget, self.config.threads)
-        costs = Costs.of(dataset)
-        self._batch = BatchStage(
-            dataset.schema,
-            self._images,
-            self._pads,
-            as_dict=dataset.columns is None,
-            list_bytes=list_bytes(dataset, costs, self._images),
+        images, pads = decoders_of(decode, dataset.schema)
+        board, budget = Board(), Budget(self.config.memory)
+        self._progress = Progress(board, budget, self.config.threads)
+        self._builder = Builder(dataset, self.config, images, pads, board, budget)
+        self._stream = Stream(
+            dataset.fingerprint,
+            dataset.generation,
+            len(dataset),
+            self._builder.plan.described(),
+            self.config.seed,
+            decode_digest(dataset.columns, {**images, **pads}),
         )
-        # A batch is never larger than the dataset.
-        batch_bytes = self._batch.declare().nbytes(min(self.config.batch_size, len(dataset)))
-        fits = self._fits(costs, batch_bytes)
-        self._plan = self._settings(fits)
-        self._epoch = 0
+        steps = self._builder.policy.steps
+        self._course = Course(lambda sample: not steps(len(dataset) - sample))
+        self._attached: dict[str, Stateful] = {}
         self._about: tuple[About, int] | None = None
-        check_memory(self.config, self._plan, dataset, costs, batch_bytes)
-        # What is decoded takes so long that a batch of it is enough for a ticket.
-        self._together = (
-            1 if self._images else together(self.config, self._plan, dataset, costs, batch_bytes)
-        )
-        self._kept = Kept(self._budget, _undamaged) if fits else None
-        self._budget.charge("indexes", index_bytes(dataset, self.config.memory))
 
     def __len__(self) -> int:
         """Batches in an epoch."""
-        return self._policy.steps(len(self.dataset))
+        return self._builder.policy.steps(len(self.dataset))
 
     def __iter__(self) -> Iterator[Any]:
-        """The batches of the next epoch. Each call begins a new one, at its first batch."""
-        epoch, self._epoch = self._epoch, self._epoch + 1
-        return EpochIterator(self, self._build(epoch))
+        """The batches of the next epoch, from the first on; or from where `load_state_dict` or
+        `seek` set the position."""
+        return EpochIterator(Ties(self._course, self._progress, self._builder.run, self._delivered))
 
     @property
     def epoch(self) -> int:
-        """The epoch that the next `iter()` begins."""
-        return self._epoch
+        """The epoch that the next `iter()` begins, or goes on with."""
+        return self._course.next.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch that the next `iter()` begins; otherwise they count up from 0."""
-        self._epoch = whole("epoch", epoch, 0, 2**64 - 1)
+        """Chooses the epoch that the next `iter()` begins; otherwise they count up from 0.
+
+        A position in the midst of that very epoch stays, so that a loop over epochs that calls this
+        goes on from a cursor.
+        """
+        self._course.set_epoch(whole("epoch", epoch, 0, MOST_EPOCH))
+
+    @property
+    def position(self) -> Position:
+        """Where the loader stands: behind the batch last delivered. An epoch that is over is the
+        next one's beginning."""
+        return self._course.at
+
+    def seek(self, epoch: int, step: int = 0) -> None:
+        """Goes to a batch of an epoch: what comes next from `iter()`, and from an iterator that is
+        there.
+
+        Raises:
+            TypeError, ValueError: there is no such batch.
+        """
+        whole("epoch", epoch, 0, MOST_EPOCH)
+        whole("step", step, 0, len(self))
+        self._course.go(
+            Position(epoch, step, min(step * self.config.global_batch, len(self.dataset)))
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The cursor: where the loader stands, of what JSON takes, below 4 kB.
+
+        Every rank's is the same at the same step but for what is attached, and any of them restores
+        all, on any number of ranks and threads and with any batch size.
+        """
+        batch = {"size": self.config.global_batch, "uneven": self.config.uneven}
+        state = write(self._stream, batch, self.position)
+        if self._attached:
+            state["attached"] = {n: s.state_dict() for n, s in self._attached.items()}
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
+        """Goes on from a cursor: `iter()` does, and an iterator that is there does with its next
+        batch. What was attached gets its part.
+
+        Args:
+            allow: fields that may differ from this loader's: "decode".
+
+        Raises:
+            CursorError: it is damaged, or of another dataset, order or seed; names the field.
+                Nothing has changed then.
+        """
+        if unknown := set(allow) - MAY_DIFFER:
+            raise ValueError(f"allow may name {sorted(MAY_DIFFER)}, got {sorted(unknown)}")
+        at = read(state, self._stream, frozenset(allow))
+        parts = state.get("attached", {})
+        if not isinstance(parts, Mapping) or set(parts) != set(self._attached):
+            raise CursorError(
+                f"attached: the cursor has {sorted(parts)}, this loader {sorted(self._attached)}; "
+                "attach the same before it is loaded"
+            )
+        for name, part in parts.items():
+            self._attached[name].load_state_dict(part)
+        self._course.go(at)
+
+    def attach(self, name: str, stateful: Stateful) -> None:
+        """Carries another object's state in this rank's cursor: `state_dict()` asks for it, and
+        `load_state_dict` gives it back.
+
+        Raises:
+            TypeError: it has not both methods.
+            ValueError: the name is taken.
+        """
+        if not all(callable(getattr(stateful, m, None)) for m in ("state_dict", "load_state_dict")):
+            raise TypeError(
+                f"attach({name!r}): needs state_dict() and load_state_dict(), got {stateful!r:.100}"
+            )
+        if name in self._attached:
+            raise ValueError(f"attach({name!r}): the name is taken")
+        self._attached[name] = stateful
 
     @property
     def batch_info(self) -> BatchInfo:
@@ -173,6 +255,9 @@ class DataLoader:
         """What the loader has done since it was made."""
         return self._progress.stats()
 
+    def _delivered(self, about: About, part: int) -> None:
+        self._about = (about, part)
+
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "a DataLoader is not picklable: it holds memory and threads of this process; send its "
@@ -182,88 +267,10 @@ class DataLoader:
     def __repr__(self) -> str:
         return f"DataLoader({self.dataset!r}, {self.config!r})"
 
-    def _fits(self, costs: Costs, batch_bytes: int) -> bool:
-        """Whether all blocks fit in memory beside the work, so that they can stay."""
-        config, held = self.config, int(self.dataset.blocks.memory.sum() * costs.share)
-        batches = max(2, config.prefetch)
-        return config.memory >= least_memory(self.dataset, costs, held, batch_bytes, batches)
 
-    def _settings(self, fits: bool) -> PlanSettings:
-        config, blocks = self.config, self.dataset.blocks
-        return PlanSettings(
-            first_row=blocks.first_row,
-            order=config.order,
-            seed=config.seed,
-            shape=window_shape(blocks.memory, config.window_bytes),
-            # Blocks that fit are better kept: each is then read once, whatever the order.
-            by_record=(config.order == "full" and self.dataset.record_readable and not fits),
-        )
-
-    def _build(self, epoch: int) -> Runner:
-        config = self.config
-        plan = EpochPlan(self._plan, self._policy, epoch, self._together)
-        lease = self._budget.lease()
-        stages = Stages(
-            fetch=FetchStage(self.dataset, self._board),
-            decode=DecodeStage(self.dataset.schema, self._images, self._pads, config.seed, lease),
-            batch=self._batch,
-            device=CpuDevice(self._pool),
-        )
-        cutting = Cutting(
-            config.threads,
-            decodes=bool(self._images),
-            gathers=len(self._images) < len(self.dataset.schema),
-        )
-        line = Line(
-            plan.tickets(),
-            self._batch.declare(),
-            lease,
-            stages.fetch,
-            stages.device,
-            LineSettings(
-                cutting, config.prefetch, evict_early=plan.keep_for_later, kept=self._kept
-            ),
-        )
-        return Runner(line, stages, config.threads, self._board, self._where, lease)
-
-    def _where(self, block: int, row: int) -> tuple[str, int]:
-        shard, inside = self.dataset.shard_of(block)
-        return shard.file, int(np.sum(shard.block_rows[:inside])) + row
-
-
-def _undamaged(block: Block) -> bool:
-    return not block.damaged
-
-
-class EpochIterator:
-    """One pass over an epoch. Closes on its end, on an error, and when it is dropped."""
-
-    def __init__(self, loader: DataLoader, runner: Runner) -> None:
-        self._loader = loader
-        self._runner = runner
-        self._progress = loader._progress
-        self._progress.began()
-        runner.end_with(self)
-        self._finalizer = weakref.finalize(self, runner.drop)
-        # Not before: an interrupt in between would leave threads that nobody ends.
-        runner.start()
-
-    def __iter__(self) -> EpochIterator:
-        return self
-
-    def __next__(self) -> Any:
-        start = perf_counter()
-        try:
-            sealed = next(self._runner)
-        except BaseException:
-            self._progress.ended(perf_counter() - start)
-            raise
-        batch, n, part, about = sealed
-        self._loader._about = (about, part)
-        self._progress.delivered(n, perf_counter() - start)
-        return batch
-
-    def close(self) -> None:
-        """Ends the pass: its threads have stopped and its memory is free when this returns."""
-        self._runner.close()
-        self._progress.ended(0.0)
+def _group() -> Ranks | None:
+    """The ranks of torch.distributed's default group, where there is one."""
+    dist = torch.distributed
+    if not dist.is_available() or not dist.is_initialized():
+        return None
+    return Ranks(dist.get_rank(), dist.get_world_size())

@@ -43,22 +43,25 @@ class About:
 
     Args:
         lengths: by padded field, (n,) int64, as in `Slot`.
+        ranks: that share each batch.
     """
 
     ticket: Ticket
     lengths: Mapping[str, NDArray[np.int64]]
+    ranks: int
 
     def info(self, part: int) -> BatchInfo:
         """About the batch that is part number `part` of the ticket."""
-        step, first, stop, n_global = self.ticket.parts[part]
-        n, places = stop - first, slice(first, stop)
+        step, first, stop, repeats, n_global, after = self.ticket.parts[part]
+        n, places = stop - first - repeats, slice(first, stop)
         return BatchInfo(
             epoch=self.ticket.epoch,
             step=step,
             positions=self.ticket.positions[places],
             n=n,
             n_global=n_global,
-            weight=n / n_global if n_global else 0.0,
+            weight=n * self.ranks / n_global if n_global else 0.0,
+            after=after,
             lengths={name: lengths[places] for name, lengths in self.lengths.items()},
         )
 
@@ -81,6 +84,7 @@ class BatchStage:
         padded: fields that are padded to the longest of their batch.
         as_dict: whether a batch is a dict of fields, or a list of them in order.
         list_bytes: estimated bytes of one sample's fields of differing size.
+        ranks: that share each batch.
     """
 
     def __init__(
@@ -90,12 +94,14 @@ class BatchStage:
         padded: Collection[str],
         as_dict: bool,
         list_bytes: int,
+        ranks: int = 1,
     ) -> None:
         self._schema = schema
         self._decoded = dict(decoded)
         self._padded = tuple(padded)
         self._as_dict = as_dict
         self._list_bytes = list_bytes
+        self._ranks = ranks
 
     def open(self) -> None:
         pass
@@ -118,7 +124,7 @@ class BatchStage:
         parts = [slice(part.first, part.stop) for part in ticket.parts[:count]]
         names = self._schema.names
         columns = [self._values(name, slot, parts) for name in names]
-        about = About(ticket, slot.lengths)
+        about = About(ticket, slot.lengths, self._ranks)
         made = zip(*columns, strict=True) if columns else [()] * len(parts)
         return [
             Sealed(

@@ -4,6 +4,7 @@ LoaderError (RuntimeError)
 ├── SampleError       a sample cannot be delivered; carries where it stands and the cause
 ├── DecodeError       the bytes of a field are not what its kind says; a SampleError's cause
 ├── StageFailed       a stage raised something that no damage of data explains
+├── CursorError       also ValueError: a state that this loader cannot go on from
 └── LoaderClosed      the iterator was closed by an earlier error, or is another process's
 """
 
@@ -56,6 +57,10 @@ class DecodeError(LoaderError):
 
 class StageFailed(LoaderError):
     """A stage raised an error that is not damage of data; it is the exception's `__cause__`."""
+
+
+class CursorError(LoaderError, ValueError):
+    """A cursor is damaged, of another version, or of another stream of samples."""
 
 
 class LoaderClosed(LoaderError):

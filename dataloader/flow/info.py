@@ -16,11 +16,13 @@ class BatchInfo:
     """About the batch last delivered.
 
     Args:
-        positions: (n,) int64, the samples' places in the epoch's global order.
-        n: samples of this rank's batch.
-        n_global: samples of this step over all ranks.
+        positions: (N,) int64, the samples' places in the epoch's global order.
+        n: samples of this rank's batch that count: the first n of its N. Those behind come a second
+            time, so that all ranks have equally many.
+        n_global: samples of this step over all ranks that count.
         weight: n * ranks / n_global: the factor that makes a mean over ranks a mean over samples.
-        lengths: of each padded field, (n,) int64: elements of each sample without the padding.
+        after: where the next step begins in the epoch's global order.
+        lengths: of each padded field, (N,) int64: elements of each sample without the padding.
         faults: samples of it that could not be delivered.
     """
 
@@ -30,5 +32,6 @@ class BatchInfo:
     n: int
     n_global: int
     weight: float
+    after: int
     lengths: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()

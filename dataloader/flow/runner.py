@@ -100,6 +100,11 @@ class Runner:
             for i in range(threads)
         ]
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it gives no more batches."""
+        return self._stopped
+
     def start(self) -> None:
         """Starts the threads, unless they were; whoever calls it must see to `close`."""
         if not self._started:

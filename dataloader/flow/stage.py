@@ -7,7 +7,7 @@ what persists is (epoch, next position) and the batch policy's state.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from forebay.dataloader.flow.fault import Fault
 from forebay.dataloader.flow.slot import Slot, SlotSpec
@@ -24,15 +24,29 @@ class Plan(Protocol):
     def tickets(self) -> Iterator[Ticket]: ...
 
 
+class Span(NamedTuple):
+    """One batch's part of a run of positions, over all ranks.
+
+    Args:
+        first: its first position, counted from the run's.
+        n: samples of it.
+        repeats: samples that come again behind them, so that ranks have equal shares.
+    """
+
+    first: int
+    n: int
+    repeats: int
+
+
 class BatchPolicy(Protocol):
-    """Cuts the epoch's order into batches, at the head of the flow."""
+    """Cuts a run of positions, from anywhere in the epoch's order to its end, into batches."""
 
     def steps(self, total: int) -> int:
-        """Batches in an epoch of `total` positions."""
+        """Batches of a run of `total` positions."""
         ...
 
-    def span(self, step: int, total: int) -> tuple[int, int]:
-        """First position and number of positions of a step."""
+    def span(self, step: int, total: int, ranks: int) -> Span:
+        """The step's part of it, shared by so many ranks."""
         ...
 
 

@@ -51,13 +51,17 @@ class Part(NamedTuple):
     """One batch of a ticket: its places from `first` up to `stop`.
 
     Args:
-        n_global: samples of this step over all ranks.
+        repeats: places at its end whose samples come again and count for nothing.
+        n_global: samples of this step over all ranks, without repeats.
+        after: where the next step begins in the epoch's global order.
     """
 
     step: int
     first: int
     stop: int
+    repeats: int
     n_global: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.flow.stage import BatchPolicy
 from forebay.dataloader.flow.ticket import Part, Ticket
 from forebay.dataloader.plan.order import Blocks, Full, Int, Order, OrderName, Sequential, Uses
@@ -39,6 +40,12 @@ class PlanSettings:
         """Samples in an epoch."""
         return int(self.first_row[-1])
 
+    def described(self) -> dict[str, str | int]:
+        """What a cursor says of it; together with the dataset and the seed it is the order."""
+        if self.order != "window":
+            return {"order": self.order}
+        return {"order": self.order, "lanes": self.shape.lanes, "blocks": self.shape.blocks}
+
     def order_of(self, epoch: int) -> Order:
         """The order of one epoch."""
         match self.order:
@@ -53,78 +60,99 @@ class PlanSettings:
 
 
 class EpochPlan:
-    """The tickets of one epoch, from a step on.
+    """The tickets of one rank in one epoch, from any position on.
 
     Args:
+        ranks: that share each batch; position p is of the rank p % size.
         together: batches that travel in one ticket.
     """
 
     def __init__(
-        self, settings: PlanSettings, policy: BatchPolicy, epoch: int, together: int = 1
+        self,
+        settings: PlanSettings,
+        policy: BatchPolicy,
+        epoch: int,
+        ranks: Ranks = ALONE,
+        together: int = 1,
     ) -> None:
-        self._together = together
         self._settings = settings
         self._policy = policy
         self._epoch = epoch
+        self._ranks = ranks
+        self._together = together
         self._order = settings.order_of(epoch)
         self.keep_for_later = settings.order == "full"
 
-    def tickets(self, step: int = 0) -> Iterator[Ticket]:
-        """Tickets in step order, beginning at `step`."""
-        total = self._settings.total
-        uses = None if self._settings.by_record else self._order.uses()
-        last, spare = _Leaving(uses, final=True), _Leaving(uses, final=False)
-        ahead = _Ahead(self._order, total)
-        steps = self._policy.steps(total)
-        for s in range(step, steps, self._together):
-            parts = self._parts(s, min(s + self._together, steps), total)
-            first, _ = self._policy.span(s, total)
-            stop = first + parts[-1].stop
-            blocks, rows = ahead.locate(first, stop)
+    def tickets(self, position: int = 0, step: int = 0) -> Iterator[Ticket]:
+        """Tickets in step order. The first batch begins at `position` and is numbered `step`."""
+        by_record = self._settings.by_record
+        uses = None if by_record else self._order.uses(self._ranks)
+        last = _Leaving(uses, position, final=True)
+        spare = _Leaving(uses, position, final=False)
+        ahead = _Ahead(self._order, self._settings.total, self._ranks)
+        steps = self._policy.steps(self._settings.total - position)
+        for k in range(0, steps, self._together):
+            parts, begin, stop = self._parts(position, range(k, min(k + self._together, steps)))
+            positions, blocks, rows = ahead.locate(begin, stop)
             yield Ticket(
                 epoch=self._epoch,
-                parts=parts,
-                positions=np.arange(first, stop, dtype=np.int64),
+                parts=tuple(part._replace(step=step + part.step) for part in parts),
+                positions=positions,
                 blocks=blocks,
                 rows=rows,
-                last_use=last.upto(stop),
-                spare=spare.upto(stop),
-                by_record=self._settings.by_record,
+                last_use=last.upto(parts[-1].after),
+                spare=spare.upto(parts[-1].after),
+                by_record=by_record,
             )
 
-    def _parts(self, step: int, stop: int, total: int) -> tuple[Part, ...]:
+    def _parts(self, position: int, steps: range) -> tuple[list[Part], int, int]:
+        """The batches of these steps from `position` on, and the first and last of the rank's own
+        positions, counted by the rank: its j-th is j * size + rank."""
+        below = self._ranks.below
+        left = self._settings.total - position
         parts: list[Part] = []
-        begin = 0
-        for s in range(step, stop):
-            _, n = self._policy.span(s, total)
-            parts.append(Part(s, begin, begin + n, n))
-            begin += n
-        return tuple(parts)
+        place, begin, stop = 0, 0, 0
+        for k in steps:
+            first, n, repeats = self._policy.span(k, left, self._ranks.size)
+            after = position + first + n
+            own, counted, stop = (below(p) for p in (position + first, after, after + repeats))
+            begin = own if not parts else begin
+            parts.append(Part(k, place, place + stop - own, stop - counted, n, after))
+            place += stop - own
+        return parts, begin, stop
 
 
 class _Ahead:
-    """Locates runs of positions, many at a time: orders work on whole arrays."""
+    """Locates runs of a rank's positions, many at a time: orders work on whole arrays."""
 
-    def __init__(self, order: Order, total: int) -> None:
+    def __init__(self, order: Order, total: int, ranks: Ranks) -> None:
         self._order = order
         self._total = total
+        self._ranks = ranks
         self._first = self._stop = 0
-        self._blocks = self._rows = np.empty(0, np.int64)
+        self._positions = self._blocks = self._rows = np.empty(0, np.int64)
 
-    def locate(self, first: int, stop: int) -> tuple[Int, Int]:
+    def locate(self, first: int, stop: int) -> tuple[Int, Int, Int]:
+        """(positions, blocks, rows) of the rank's positions from its `first` to before `stop`;
+        those beyond the epoch's end are its first ones again."""
         if first < self._first or stop > self._stop:
             self._first = first
-            self._stop = max(stop, min(first + CHUNK, self._total))
-            positions = np.arange(self._first, self._stop, dtype=np.int64)
-            self._blocks, self._rows = self._order.locate(positions)
+            self._stop = max(stop, min(first + CHUNK, self._ranks.below(self._total)))
+            own = np.arange(self._first, self._stop, dtype=np.int64)
+            self._positions = (own * self._ranks.size + self._ranks.rank) % max(1, self._total)
+            self._blocks, self._rows = self._order.locate(self._positions)
         a, b = first - self._first, stop - self._first
-        return self._blocks[a:b], self._rows[a:b]
+        return self._positions[a:b], self._blocks[a:b], self._rows[a:b]
 
 
 class _Leaving:
-    """Which uses of blocks end, told as positions pass: their final ones, or the others."""
+    """Which uses of blocks end, told as positions pass: their final ones, or the others.
 
-    def __init__(self, uses: Uses | None, final: bool) -> None:
+    Args:
+        position: where the run begins.
+    """
+
+    def __init__(self, uses: Uses | None, position: int, final: bool) -> None:
         empty = np.empty(0, np.int64)
         blocks, last = (empty, empty) if uses is None else (uses.blocks, uses.last)
         order = np.lexsort((last, blocks))
@@ -132,7 +160,8 @@ class _Leaving:
         chosen = np.r_[blocks[1:] != blocks[:-1], True][: len(blocks)] == final
         order = np.argsort(last[chosen], kind="stable")
         self._blocks, self._last = blocks[chosen][order], last[chosen][order]
-        self._told = 0
+        # What ended before was never read.
+        self._told = int(np.searchsorted(self._last, position))
 
     def upto(self, position: int) -> tuple[int, ...]:
         """Blocks not told before whose last position lies below this one."""

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.dataloader.flow.ranks import Ranks
 from forebay.kernels.permute import permute
 from forebay.kernels.philox import derive_key
 
@@ -45,8 +46,8 @@ class Order(Protocol):
         """(block, row in the block) of each position; all (n,) int64."""
         ...
 
-    def uses(self) -> Uses | None:
-        """When each block is needed; None where any position may need any block."""
+    def uses(self, ranks: Ranks) -> Uses | None:
+        """When this rank needs each block; None where any position may need any block."""
         ...
 
 
@@ -59,7 +60,7 @@ class Sequential:
     def locate(self, positions: Int) -> tuple[Int, Int]:
         return within(self._first_row, positions)
 
-    def uses(self) -> Uses:
+    def uses(self, ranks: Ranks) -> Uses:
         blocks = np.arange(len(self._first_row) - 1, dtype=np.int64)
         return _filled(blocks, self._first_row)
 
@@ -75,7 +76,7 @@ class Full:
         total = int(self._first_row[-1])
         return within(self._first_row, permute(total, self._key, positions))
 
-    def uses(self) -> None:
+    def uses(self, ranks: Ranks) -> None:
         return None
 
 
@@ -89,7 +90,7 @@ class Blocks:
         place, row = within(self._starts, positions)
         return self._blocks[place], row
 
-    def uses(self) -> Uses:
+    def uses(self, ranks: Ranks) -> Uses:
         return _filled(self._blocks, self._starts)
 
 

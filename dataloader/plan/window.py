@@ -8,12 +8,14 @@ records from all over the dataset.
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.plan.order import PURPOSE_ROWS, Int, Uses, shuffled_blocks, within
 from forebay.kernels.blocks import address_of
 from forebay.kernels.permute import EXACT, permutation, permute
@@ -86,7 +88,7 @@ class Window:
         place_rows(window, self._edges, self._starts, self._blocks, row, block)
         return block, row
 
-    def uses(self) -> Uses:
+    def uses(self, ranks: Ranks) -> Uses:
         windows, lanes = self._windows, self._shape.lanes
         lane, step = within(self._lane_start, windows[:-1])
         comes = step * lanes + lane
@@ -100,7 +102,10 @@ class Window:
         block = np.repeat(self._blocks[filled], end - begin)
         skipped = np.cumsum(end - begin) - (end - begin)
         window = np.arange(len(block)) - np.repeat(skipped - begin, end - begin)
-        return _joined(block, comes[window], leaves[window])
+        # Position p is of lane p % lanes and of rank p % size: what divides both tells them apart.
+        common = math.gcd(lanes, ranks.size)
+        own = comes[window] % common == ranks.rank % common
+        return _joined(block[own], comes[window[own]], leaves[window[own]])
 
     def _cut(self) -> Int:
         """(windows + 1,) first row of each window, lane after lane, and the total."""

@@ -5,6 +5,7 @@ running loader in `forebay.dataloader.flow.errors`.
 """
 
 from forebay.dataloader.flow.errors import (
+    CursorError,
     DecodeError,
     LoaderClosed,
     LoaderError,
@@ -31,6 +32,7 @@ from forebay.formats.errors import (
 
 __all__ = [
     "ChecksumMismatch",
+    "CursorError",
     "DatasetError",
     "DatasetNotFound",
     "DecodeError",

@@ -373,8 +373,7 @@ class Interrupt:
         return self
 
 def held():
-    loader._pool.trim(1 << 40)  # else these stay for the next run
-    loader._kept.trim(1 << 40)
+    loader._builder.trim(1 << 40)  # else it stays for the next run
     return {k: v for k, v in loader.stats().budget_by_account.items() if v and k != "indexes"}
 
 def run(interrupt):

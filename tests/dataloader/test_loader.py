@@ -468,7 +468,7 @@ def test_opened_files_are_found_again_when_the_folder_is_replaced_by_its_copy(ki
 
 def test_repr_says_what_it_is(labels):
     text = repr(fb.DataLoader(fb.open_dataset(labels()), 4, "window", num_workers=3))
-    for part in ("ShardDataset", "batch_size=4", "order='window'", "threads=3"):
+    for part in ("ShardDataset", "global_batch=4", "order='window'", "threads=3"):
         assert part in text
 
 

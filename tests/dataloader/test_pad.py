@@ -63,7 +63,7 @@ def test_length_left_and_multiples(path):
 @pytest.mark.parametrize("batch_size", [1, 7, 1000, 5000])
 def test_batches_are_the_same_however_they_travel(path, batch_size, monkeypatch):
     together = [ids.tolist() for ids, _ in loader(path, T.Pad(), batch_size=batch_size)]
-    monkeypatch.setattr("forebay.dataloader.loader.together", lambda *_: 1)
+    monkeypatch.setattr("forebay.dataloader.build.together", lambda *_: 1)
     alone = [ids.tolist() for ids, _ in loader(path, T.Pad(), batch_size=batch_size)]
     assert together == alone
 

@@ -32,7 +32,7 @@ def memory(nbytes):
 
 def ticket(n=2, n_global=2):
     numbers = np.arange(10, 10 + n, dtype=np.int64)
-    return Ticket(7, (Part(5, 0, n, n_global),), numbers, np.zeros(n, np.int64), numbers)
+    return Ticket(7, (Part(5, 0, n, 0, n_global, 30),), numbers, np.zeros(n, np.int64), numbers)
 
 
 def slot(stage, n=2):
@@ -114,7 +114,7 @@ def test_an_empty_batch_weighs_nothing():
 def test_seals_the_first_batches_of_a_ticket_and_tells_of_each():
     stage = BatchStage(Schema.parse({"x": "int8"}), {}, (), as_dict=False, list_bytes=0)
     numbers = np.arange(5, dtype=np.int64)
-    parts = (Part(3, 0, 2, 2), Part(4, 2, 4, 2), Part(5, 4, 5, 1))
+    parts = (Part(3, 0, 2, 0, 2, 22), Part(4, 2, 4, 0, 2, 24), Part(5, 4, 5, 0, 1, 25))
     made = slot(stage, 5)
     made.arrays["x"][:] = numbers
     made.lengths["y"] = numbers + 10

@@ -150,15 +150,14 @@ def build(
     gathers=True,
 ):
     first_row = np.r_[0, np.cumsum(rows)].astype(np.int64)
-    plan = EpochPlan(PlanSettings(first_row, order, 5, shape, by_record), Fixed(n), epoch, together)
+    settings_ = PlanSettings(first_row, order, 5, shape, by_record)
+    plan = EpochPlan(settings_, Fixed(n), epoch, together=together)
     fetch = fetch or Fetch(first_row)
     fetch.first_row = first_row
     budget = Budget(memory)
     stages = Stages(fetch, decode or Decode(), Batch(), Device())
-    settings_ = LineSettings(
-        Cutting(threads, True, gathers), depth, evict_early=plan.keep_for_later
-    )
-    line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, settings_)
+    bounds = LineSettings(Cutting(threads, True, gathers), depth, evict_early=plan.keep_for_later)
+    line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, bounds)
     runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row), budget)
     return runner, fetch, budget
 

@@ -15,7 +15,7 @@ def ticket(blocks, step=3, by_record=False):
     blocks = np.array(blocks, np.int64)
     n = len(blocks)
     rows = np.arange(n, dtype=np.int64) * 7 % 50
-    parts = (Part(step, 0, n, n),)
+    parts = (Part(step, 0, n, 0, n, n),)
     return Ticket(0, parts, np.arange(n, dtype=np.int64), blocks, rows, by_record=by_record)
 
 

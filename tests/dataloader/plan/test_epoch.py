@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.flow.ticket import Part
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.window import WindowShape
@@ -21,8 +22,18 @@ def plan(rows, order, shape=(3, 2), by_record=False, seed=5):
     return PlanSettings(first_row, order, seed, WindowShape(*shape), by_record)
 
 
-def tickets(settings_, n=7, drop_last=False, epoch=0, step=0):
-    return list(EpochPlan(settings_, Fixed(n, drop_last), epoch).tickets(step))
+def tickets(settings_, n=7, uneven="pad", epoch=0, position=0, step=0, ranks=ALONE, together=1):
+    plan_ = EpochPlan(settings_, Fixed(n, uneven), epoch, ranks, together)
+    return list(plan_.tickets(position, step))
+
+
+def batches(cut):
+    """(step, positions that count, those that come again, of all ranks, after) of each batch."""
+    return [
+        (p.step, t.positions[p.first : p.stop - p.repeats].tolist(),
+         t.positions[p.stop - p.repeats : p.stop].tolist(), p.n_global, p.after)
+        for t in cut for p in t.parts
+    ]  # fmt: skip
 
 
 ROWS = st.lists(st.integers(0, 9), max_size=30)
@@ -35,20 +46,25 @@ SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 5))
     order=st.sampled_from(ORDERS),
     shape=SHAPES,
     n=st.integers(1, 50),
-    drop_last=st.booleans(),
+    uneven=st.sampled_from(["pad", "wrap", "drop"]),
     epoch=st.integers(0, 3),
 )
-def test_tickets_are_the_order_cut(rows, order, shape, n, drop_last, epoch):
+def test_tickets_are_the_order_cut(rows, order, shape, n, uneven, epoch):
     settings_ = plan(rows, order, shape)
-    cut = tickets(settings_, n, drop_last, epoch)
-    total = settings_.total // n * n if drop_last else settings_.total
+    cut = tickets(settings_, n, uneven, epoch)
+    total = settings_.total // n * n if uneven == "drop" else settings_.total
+    repeats = -total % n if uneven == "wrap" else 0
     assert [t.step for t in cut] == list(range(len(cut)))
     assert {t.epoch for t in cut} <= {epoch}
     assert [len(t) for t in cut[:-1]] == [n] * (len(cut) - 1)
     assert all(len(t) == len(t.blocks) == len(t.rows) for t in cut)
-    assert all(t.parts == (Part(t.step, 0, len(t), len(t)),) for t in cut)
-    assert [int(p) for t in cut for p in t.positions] == list(range(total))
-    blocks, rows_ = settings_.order_of(epoch).locate(np.arange(total, dtype=np.int64))
+    assert all(t.parts == (Part(t.step, 0, len(t), 0, len(t), (t.step + 1) * n),) for t in cut[:-1])
+    for t in cut[-1:]:
+        real = len(t) - repeats
+        assert t.parts == (Part(t.step, 0, len(t), repeats, real, total),)
+    order_of = [p % settings_.total for p in range(total + repeats)]
+    assert [int(p) for t in cut for p in t.positions] == order_of
+    blocks, rows_ = settings_.order_of(epoch).locate(np.array(order_of, np.int64))
     assert [int(b) for t in cut for b in t.blocks] == blocks.tolist()
     assert [int(r) for t in cut for r in t.rows] == rows_.tolist()
 
@@ -91,7 +107,7 @@ def test_each_block_is_told_once_when_no_later_ticket_needs_it(rows, order, shap
 def test_a_spare_block_is_needed_again_but_not_before_its_next_use(rows, order, shape, n, seed):
     settings_ = plan(rows, order, shape, seed=seed)
     cut = tickets(settings_, n)
-    uses = settings_.order_of(0).uses()
+    uses = settings_.order_of(0).uses(ALONE)
     last = {b: s for s, t in enumerate(cut) for b in t.last_use}
     spared = [(b, s) for s, t in enumerate(cut) for b in t.spare]
     if order != "window":
@@ -129,13 +145,94 @@ def test_full_order_tells_no_last_use(by_record):
     assert not EpochPlan(plan([5], "window"), Fixed(3), 0).keep_for_later
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("step", [1, 4, 7, 8, 20])
-def test_tickets_from_a_step_on_are_the_tail(order, step):
-    settings_ = plan([5] * 10, order)
-    whole, tail = tickets(settings_), tickets(settings_, step=step)
-    assert [t.step for t in tail] == list(range(step, len(whole)))
-    for a, b in zip(whole[step:], tail, strict=True):
-        assert a.positions.tolist() == b.positions.tolist()
+@settings(max_examples=120, deadline=None)
+@given(
+    rows=ROWS.filter(any),
+    order=st.sampled_from(ORDERS),
+    shape=SHAPES,
+    n=st.integers(1, 40),
+    again=st.integers(1, 40),
+    step=st.integers(0, 30),
+    ranks=st.integers(1, 4),
+    together=st.integers(1, 4),
+)
+def test_tickets_from_a_position_on_are_the_tail(
+    rows, order, shape, n, again, step, ranks, together
+):
+    settings_ = plan(rows, order, shape)
+    position = min(n * step, settings_.total)
+    for rank in range(ranks):
+        share = Ranks(rank, ranks)
+        whole = batches(tickets(settings_, n, ranks=share))
+        tail = batches(tickets(settings_, n, "pad", 0, position, step, share, together))
+        assert tail == whole[step:]
+        # Cut otherwise the samples are the same.
+        other = batches(tickets(settings_, again, "pad", 0, position, step, share, together))
+        assert [p for b in other for p in b[1]] == [p for b in whole[step:] for p in b[1]]
+        assert [b[0] for b in other] == list(range(step, step + len(other)))
+    cut, rest = tickets(settings_, n), tickets(settings_, n, position=position, step=step)
+    for a, b in zip(cut[step:], rest, strict=True):
         assert a.blocks.tolist() == b.blocks.tolist()
         assert a.rows.tolist() == b.rows.tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=ROWS.filter(any),
+    order=st.sampled_from(ORDERS),
+    shape=SHAPES,
+    n=st.integers(1, 40),
+    uneven=st.sampled_from(["pad", "wrap", "drop"]),
+    size=st.integers(1, 8),
+    together=st.integers(1, 4),
+)
+def test_ranks_share_each_batch_and_have_equally_many(
+    rows, order, shape, n, uneven, size, together
+):
+    settings_ = plan(rows, order, shape)
+    total = settings_.total
+    n = max(n, size)
+    ranks = [
+        batches(tickets(settings_, n, uneven, ranks=Ranks(r, size), together=together))
+        for r in range(size)
+    ]
+    assert len({len(own) for own in ranks}) == 1
+    for step, shares in enumerate(zip(*ranks, strict=True)):
+        first, stop = step * n, min((step + 1) * n, total)
+        assert {b[0] for b in shares} == {step}
+        assert {b[3] for b in shares} == {stop - first}
+        assert {b[4] for b in shares} == {stop}
+        assert sorted(p for b in shares for p in b[1]) == list(range(first, stop))
+        assert all(p % size == r for r, b in enumerate(shares) for p in b[1])
+        counts = {len(b[1]) + len(b[2]) for b in shares}
+        assert max(counts) - min(counts) <= 1
+        if stop - first == n:
+            assert not any(b[2] for b in shares)
+        elif uneven == "pad":
+            assert len(counts) == 1
+        else:
+            assert sum(len(b[1]) + len(b[2]) for b in shares) == n
+        again = sorted(p for b in shares for p in b[2])
+        assert again == sorted(i % total for i in range(len(again)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=ROWS,
+    order=st.sampled_from(KNOWN),
+    shape=SHAPES,
+    n=st.integers(1, 40),
+    size=st.integers(1, 5),
+    step=st.integers(0, 5),
+)
+def test_a_rank_is_told_the_last_use_of_what_it_reads(rows, order, shape, n, size, step):
+    settings_ = plan(rows, order, shape)
+    position = min(step * n, settings_.total)
+    for rank in range(size):
+        cut = tickets(settings_, n, "drop", position=position, ranks=Ranks(rank, size))
+        needed = [set(t.blocks.tolist()) for t in cut]
+        told = {b: s for s, t in enumerate(cut) for b in t.last_use}
+        for block, s in told.items():
+            assert all(block not in later for later in needed[s + 1 :])
+        if cut and cut[-1].parts[-1].after == settings_.total:
+            assert set().union(*needed) <= set(told)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.plan.epoch import PlanSettings
 from forebay.dataloader.plan.footprint import resident_bytes
 from forebay.dataloader.plan.window import WindowShape
@@ -19,7 +20,7 @@ def plan(rows, order, shape, seed=0):
 
 def counted(settings_, memory, epoch, batch):
     """The most bytes of blocks in use in any batch, each use by itself."""
-    uses = settings_.order_of(epoch).uses()
+    uses = settings_.order_of(epoch).uses(ALONE)
     most = 0
     for start in range(0, settings_.total, batch):
         live = [
@@ -66,3 +67,17 @@ def test_by_hand(order, batch, expected):
 def test_nothing_needs_nothing():
     assert resident_bytes(plan([], "window", (2, 2)), np.empty(0, np.int64), 0, 4) == 0
     assert resident_bytes(plan([0, 0], "window", (2, 2)), np.array([7, 7]), 0, 4) == 0
+
+
+def test_a_rank_needs_its_own_lanes_alone():
+    memory = np.array([5, 9, 4, 6], np.int64)
+    settings_ = plan([3, 3, 3, 3], "window", (4, 1))
+    whole = [resident_bytes(settings_, memory, 0, 12, Ranks(r, 1)) for r in (0,)]
+    halves = [resident_bytes(settings_, memory, 0, 12, Ranks(r, 2)) for r in (0, 1)]
+    quarters = [resident_bytes(settings_, memory, 0, 12, Ranks(r, 4)) for r in range(4)]
+    assert whole == [24]
+    assert sum(halves) == 24
+    assert max(halves) < 24
+    assert sorted(quarters) == [4, 5, 6, 9]
+    # Three ranks share no lanes: each needs all of them.
+    assert resident_bytes(settings_, memory, 0, 12, Ranks(1, 3)) == 24

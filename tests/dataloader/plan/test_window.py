@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.plan.window import (
     LANES,
     SPARE_TABLES,
@@ -80,7 +81,7 @@ def test_uses_cover_every_position_and_nothing_needs_more_than_the_window(rows, 
     order, first_row = window(rows, shape, seed)
     total = int(first_row[-1])
     blocks, _ = order.locate(np.arange(total, dtype=np.int64))
-    uses = order.uses()
+    uses = order.uses(ALONE)
     live = [
         {int(b) for b, f, s in zip(uses.blocks, uses.first, uses.last, strict=True) if f <= p <= s}
         for p in range(total)
@@ -92,9 +93,30 @@ def test_uses_cover_every_position_and_nothing_needs_more_than_the_window(rows, 
 
 
 @settings(max_examples=100, deadline=None)
+@given(rows=ROWS, shape=SHAPES, seed=st.integers(0, 99), size=st.integers(1, 8))
+def test_uses_of_a_rank_cover_its_positions_and_no_other_lanes(rows, shape, seed, size):
+    order, first_row = window(rows, shape, seed)
+    total = int(first_row[-1])
+    blocks, _ = order.locate(np.arange(total, dtype=np.int64))
+    whole = order.uses(ALONE)
+    told = 0
+    for rank in range(size):
+        uses = order.uses(Ranks(rank, size))
+        for p in range(rank, total, size):
+            live = (uses.first <= p) & (p <= uses.last)
+            assert int(blocks[p]) in uses.blocks[live]
+        told += len(set(uses.blocks.tolist()))
+    filled = len(set(whole.blocks.tolist()))
+    if shape[0] % size == 0:
+        # Each block is one rank's, but for those in which lanes meet.
+        assert told <= filled + shape[0] - 1
+    assert told <= filled * size
+
+
+@settings(max_examples=100, deadline=None)
 @given(rows=ROWS, shape=SHAPES)
 def test_uses_of_one_block_do_not_meet(rows, shape):
-    uses = window(rows, shape)[0].uses()
+    uses = window(rows, shape)[0].uses(ALONE)
     for block in set(uses.blocks.tolist()):
         mine = np.flatnonzero(uses.blocks == block)
         mine = mine[np.argsort(uses.first[mine])]

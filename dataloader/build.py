@@ -1,0 +1,140 @@
+"""Builds runs: stages, line and runner of one epoch, out of what a loader was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.batch.stage import BatchStage
+from forebay.dataloader.config import LoaderConfig
+from forebay.dataloader.cursor import Position
+from forebay.dataloader.decode.pad import Pad
+from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.decode.stage import DecodeStage
+from forebay.dataloader.device.cpu import CpuDevice
+from forebay.dataloader.device.pool import SlotPool
+from forebay.dataloader.fetch.stage import FetchStage
+from forebay.dataloader.flow.budget import Budget
+from forebay.dataloader.flow.kept import Kept
+from forebay.dataloader.flow.line import Line, LineSettings
+from forebay.dataloader.flow.runner import Runner, Stages
+from forebay.dataloader.flow.ticket import Cutting
+from forebay.dataloader.least_memory import (
+    Costs,
+    check_memory,
+    index_bytes,
+    least_memory,
+    list_bytes,
+    together,
+)
+from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
+from forebay.dataloader.plan.window import window_shape
+from forebay.formats.column import Block
+from forebay.formats.dataset import ShardDataset
+from forebay.telemetry.meter import Board
+
+
+class Builder:
+    """What all runs of a loader share, and what each is built of.
+
+    Args:
+        images: image decoders, by field.
+        pads: paddings, by field.
+
+    Raises:
+        ValueError: the memory is too little for the order; names the least value.
+    """
+
+    def __init__(
+        self,
+        dataset: ShardDataset,
+        config: LoaderConfig,
+        images: Mapping[str, Image],
+        pads: Mapping[str, Pad],
+        board: Board,
+        budget: Budget,
+    ) -> None:
+        self._dataset, self._config = dataset, config
+        self._images, self._pads = images, pads
+        self._board, self._budget = board, budget
+        self._pool = SlotPool(budget)
+        self.policy = Fixed(config.global_batch, config.uneven)
+        costs = Costs.of(dataset)
+        self._batch = BatchStage(
+            dataset.schema,
+            images,
+            pads,
+            as_dict=dataset.columns is None,
+            list_bytes=list_bytes(dataset, costs, images),
+            ranks=config.ranks.size,
+        )
+        # A batch is never larger than the dataset.
+        batch_bytes = self._batch.declare().nbytes(min(config.batch_size, len(dataset)))
+        fits = self._fits(costs, batch_bytes)
+        self.plan = self._settings(fits)
+        check_memory(config, self.plan, dataset, costs, batch_bytes)
+        # What is decoded takes so long that a batch of it is enough for a ticket.
+        self._together = 1 if images else together(config, self.plan, dataset, costs, batch_bytes)
+        self._kept = Kept(budget, _undamaged) if fits else None
+        budget.charge("indexes", index_bytes(dataset, config.memory))
+
+    def run(self, at: Position) -> Runner:
+        """A run of the rest of an epoch; its threads do not work yet."""
+        config = self._config
+        plan = EpochPlan(self.plan, self.policy, at.epoch, config.ranks, self._together)
+        lease = self._budget.lease()
+        stages = Stages(
+            fetch=FetchStage(self._dataset, self._board),
+            decode=DecodeStage(self._dataset.schema, self._images, self._pads, config.seed, lease),
+            batch=self._batch,
+            device=CpuDevice(self._pool),
+        )
+        cutting = Cutting(
+            config.threads,
+            decodes=bool(self._images),
+            gathers=len(self._images) < len(self._dataset.schema),
+        )
+        line = Line(
+            plan.tickets(at.sample, at.step),
+            self._batch.declare(),
+            lease,
+            stages.fetch,
+            stages.device,
+            LineSettings(
+                cutting, config.prefetch, evict_early=plan.keep_for_later, kept=self._kept
+            ),
+        )
+        return Runner(line, stages, config.threads, self._board, self._where, lease)
+
+    def trim(self, nbytes: int) -> None:
+        """Gives back about so many bytes that are kept for later runs."""
+        freed = self._pool.trim(nbytes)
+        if self._kept is not None:
+            self._kept.trim(nbytes - freed)
+
+    def _fits(self, costs: Costs, batch_bytes: int) -> bool:
+        """Whether all blocks fit in memory beside the work, so that they can stay."""
+        config, held = self._config, int(self._dataset.blocks.memory.sum() * costs.share)
+        batches = max(2, config.prefetch)
+        return config.memory >= least_memory(self._dataset, costs, held, batch_bytes, batches)
+
+    def _settings(self, fits: bool) -> PlanSettings:
+        config, blocks = self._config, self._dataset.blocks
+        return PlanSettings(
+            first_row=blocks.first_row,
+            order=config.order,
+            seed=config.seed,
+            shape=window_shape(blocks.memory, config.window_bytes),
+            # Blocks that fit are better kept: each is then read once, whatever the order.
+            by_record=(config.order == "full" and self._dataset.record_readable and not fits),
+        )
+
+    def _where(self, block: int, row: int) -> tuple[str, int]:
+        shard, inside = self._dataset.shard_of(block)
+        return shard.file, int(np.sum(shard.block_rows[:inside])) + row
+
+
+def _undamaged(block: Block) -> bool:
+    return not block.damaged

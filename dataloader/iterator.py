@@ -1,0 +1,72 @@
+"""One pass over an epoch: what `iter(loader)` gives."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from forebay.dataloader.batch.stage import About
+from forebay.dataloader.course import Course
+from forebay.dataloader.cursor import Position
+from forebay.dataloader.flow.runner import Runner
+from forebay.dataloader.progress import Progress
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ties:
+    """What an iterator shares with its loader.
+
+    Args:
+        build: a run of an epoch from a position on, not started.
+        note: is told what each batch that is handed out is: part of a ticket, and which.
+    """
+
+    course: Course
+    progress: Progress
+    build: Callable[[Position], Runner]
+    note: Callable[[About, int], None]
+
+
+class EpochIterator:
+    """One pass over an epoch. Closes on its end, on an error, and when it is dropped."""
+
+    def __init__(self, ties: Ties) -> None:
+        self._ties = ties
+        self._runner = self._begin()
+
+    def __iter__(self) -> EpochIterator:
+        return self
+
+    def __next__(self) -> Any:
+        start, ties = perf_counter(), self._ties
+        if ties.course.moved and not self._runner.stopped:
+            # The position was set in the midst of the pass.
+            self._runner.close()
+            self._runner = self._begin()
+        try:
+            sealed = next(self._runner)
+        except BaseException:
+            ties.progress.ended(perf_counter() - start)
+            raise
+        batch, n, part, about = sealed
+        ties.course.delivered(about.ticket, part)
+        ties.note(about, part)
+        ties.progress.delivered(n, perf_counter() - start)
+        return batch
+
+    def close(self) -> None:
+        """Ends the pass: its threads have stopped and its memory is free when this returns."""
+        self._runner.close()
+        self._ties.progress.ended(0.0)
+
+    def _begin(self) -> Runner:
+        runner = self._ties.build(self._ties.course.begin())
+        self._ties.progress.began()
+        runner.end_with(self)
+        weakref.finalize(self, runner.drop)
+        # Not before: an interrupt in between would leave threads that nobody ends.
+        runner.start()
+        return runner
