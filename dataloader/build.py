@@ -15,6 +15,7 @@ from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.stage import DecodeStage
 from forebay.dataloader.device.cpu import CpuDevice
 from forebay.dataloader.device.pool import SlotPool
+from forebay.dataloader.explain import Explanation
 from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.kept import Kept
@@ -30,9 +31,11 @@ from forebay.dataloader.least_memory import (
     together,
 )
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
-from forebay.dataloader.plan.window import window_shape
+from forebay.dataloader.plan.quality import read_factor, shuffle_quality
+from forebay.dataloader.plan.window import WindowShape, window_shape
 from forebay.formats.column import Block
 from forebay.formats.dataset import ShardDataset
+from forebay.kernels import jpeg_sample
 from forebay.telemetry.meter import Board
 
 
@@ -72,13 +75,17 @@ class Builder:
         )
         # A batch is never larger than the dataset.
         batch_bytes = self._batch.declare().nbytes(min(config.batch_size, len(dataset)))
+        self._share = costs.share
         fits = self._fits(costs, batch_bytes)
         self.plan = self._settings(fits)
         check_memory(config, self.plan, dataset, costs, batch_bytes)
         # What is decoded takes so long that a batch of it is enough for a ticket.
         self._together = 1 if images else together(config, self.plan, dataset, costs, batch_bytes)
         self._kept = Kept(budget, _undamaged) if fits else None
-        budget.charge("indexes", index_bytes(dataset, config.memory))
+        indexes = index_bytes(dataset, config.memory)
+        budget.charge("indexes", indexes)
+        flights = config.prefetch * self._together * batch_bytes
+        self._room = None if fits else max(0, config.memory - indexes - flights)
 
     def run(self, at: Position) -> Runner:
         """A run of the rest of an epoch; its threads do not work yet."""
@@ -108,6 +115,33 @@ class Builder:
         )
         return Runner(line, stages, config.threads, self._board, self._where, lease)
 
+    def explain(self) -> Explanation:
+        """What runs will do, and why."""
+        config, plan, dataset = self._config, self.plan, self._dataset
+        memory = (dataset.blocks.memory * self._share).astype(np.int64)
+        batch = config.global_batch
+        shape = plan.shape if plan.order == "window" else WindowShape(0, 0)
+        native = "native" if jpeg_sample.available() else "pillow"
+        return Explanation(
+            order=plan.order,
+            lanes=shape.lanes,
+            window_blocks=shape.blocks,
+            affinity=shape.sticky,
+            samples=plan.total,
+            batches=self.policy.steps(plan.total),
+            global_batch=batch,
+            uneven=config.uneven,
+            rank=config.ranks.rank,
+            world_size=config.ranks.size,
+            shuffle_quality=shuffle_quality(plan, batch),
+            read_factor=read_factor(plan, memory, batch * self._together, config.ranks, self._room),
+            by_record=plan.by_record,
+            keeps_blocks=self._kept is not None,
+            memory=config.memory,
+            threads=config.threads,
+            decoders=dict.fromkeys(self._images, native) | dict.fromkeys(self._pads, "pad"),
+        )
+
     def trim(self, nbytes: int) -> None:
         """Gives back about so many bytes that are kept for later runs."""
         freed = self._pool.trim(nbytes)
@@ -126,7 +160,7 @@ class Builder:
             first_row=blocks.first_row,
             order=config.order,
             seed=config.seed,
-            shape=window_shape(blocks.memory, config.window_bytes),
+            shape=window_shape(blocks.memory, config.window_bytes, config.affinity),
             # Blocks that fit are better kept: each is then read once, whatever the order.
             by_record=(config.order == "full" and self._dataset.record_readable and not fits),
         )

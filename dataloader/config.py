@@ -33,6 +33,7 @@ class LoaderConfig:
         threads: that work; 0 does all work in the consumer.
         memory: bytes that the loader may hold.
         window_bytes: of the window order.
+        affinity: whether lanes of the window order keep their blocks from epoch to epoch.
         prefetch: batches under way at once, ready ones included.
     """
 
@@ -44,6 +45,7 @@ class LoaderConfig:
     threads: int
     memory: int
     window_bytes: int
+    affinity: bool
     prefetch: int
     device: str
 
@@ -70,6 +72,20 @@ def order_of(shuffle: object, dataset: ShardDataset) -> OrderName:
     if isinstance(shuffle, str):
         raise ValueError(f"shuffle must be a bool or one of {SHUFFLES}, got {shuffle!r}")
     raise TypeError(f"shuffle must be a bool or one of {SHUFFLES}, got {type(shuffle).__name__}")
+
+
+def affinity_of(affinity: object, order: OrderName) -> bool:
+    """Whether lanes keep their blocks.
+
+    Raises:
+        ValueError: asked for in an order without lanes.
+    """
+    if affinity and order != "window":
+        raise ValueError(
+            "affinity=True keeps the blocks of a window order in their lanes: "
+            f'give shuffle="window", got order {order!r}'
+        )
+    return bool(affinity)
 
 
 def whole(name: str, value: object, least: int, most: int | None = None) -> int:

@@ -14,6 +14,7 @@ from forebay.dataloader.build import Builder
 from forebay.dataloader.config import (
     DEVICES,
     LoaderConfig,
+    affinity_of,
     decoders_of,
     global_batch_of,
     memory_of,
@@ -27,6 +28,7 @@ from forebay.dataloader.course import Course
 from forebay.dataloader.cursor import MOST_EPOCH, Position, Stream, decode_digest, read, write
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.explain import Explanation
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import CursorError
 from forebay.dataloader.flow.info import BatchInfo
@@ -80,6 +82,9 @@ class DataLoader:
             lets the epoch's first samples come again until all ranks have equally many, "wrap"
             until it is full; "drop" (the default with `drop_last`) leaves it out. Samples that come
             again stand last, and `batch_info.n` does not count them.
+        affinity: whether the window order deals each rank the same blocks in every epoch, so that
+            what it has cached serves again; rows are shuffled as ever. Ranks whose number divides
+            the lanes (48, or the divisor of it that fits) keep their blocks to themselves.
 
     A batch is a list of the dataset's columns in the order they were asked for, or a dict when
     none were asked for. Fields of one shape become tensors (N, ...), which share no memory with
@@ -107,6 +112,7 @@ class DataLoader:
         rank: int | None = None,
         world_size: int | None = None,
         uneven: str | None = None,
+        affinity: bool = False,
     ) -> None:
         if not isinstance(dataset, ShardDataset):
             raise TypeError(
@@ -116,16 +122,18 @@ class DataLoader:
         if device not in DEVICES:
             raise ValueError(f"device must be one of {DEVICES}, got {device!r}")
         ranks = ranks_of(rank, world_size, _group(), os.environ)
+        order = order_of(shuffle, dataset)
         self.dataset = dataset
         self.config = LoaderConfig(
             global_batch=global_batch_of(batch_size, global_batch_size, ranks),
             ranks=ranks,
-            order=order_of(shuffle, dataset),
+            order=order,
             seed=whole("seed", 0 if seed is None else seed, 0, 2**64 - 1),
             uneven=uneven_of(uneven, drop_last),
             threads=threads_of(num_workers),
             memory=memory_of("memory", memory),
             window_bytes=memory_of("window_bytes", window_bytes),
+            affinity=affinity_of(affinity, order),
             prefetch=whole("prefetch", prefetch, 1),
             device=device,
         )
@@ -254,6 +262,11 @@ class DataLoader:
     def stats(self) -> LoaderStats:
         """What the loader has done since it was made."""
         return self._progress.stats()
+
+    def explain(self) -> Explanation:
+        """What the loader will do and why: its order, what that is worth and what it costs to read,
+        batches, ranks, memory and decoders. Print it, or take `to_dict()`."""
+        return self._builder.explain()
 
     def _delivered(self, about: About, part: int) -> None:
         self._about = (about, part)

@@ -44,7 +44,13 @@ class PlanSettings:
         """What a cursor says of it; together with the dataset and the seed it is the order."""
         if self.order != "window":
             return {"order": self.order}
-        return {"order": self.order, "lanes": self.shape.lanes, "blocks": self.shape.blocks}
+        shape = self.shape
+        return {
+            "order": self.order,
+            "lanes": shape.lanes,
+            "blocks": shape.blocks,
+            "affinity": shape.sticky,
+        }
 
     def order_of(self, epoch: int) -> Order:
         """The order of one epoch."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.dataloader.flow.ranks import Ranks
+from forebay.dataloader.plan.affinity import sticky_blocks
 from forebay.dataloader.plan.order import PURPOSE_ROWS, Int, Uses, shuffled_blocks, within
 from forebay.kernels.blocks import address_of
 from forebay.kernels.permute import EXACT, permutation, permute
@@ -34,13 +35,17 @@ class WindowShape:
     Args:
         lanes: L, the sub-streams that positions take turns over.
         blocks: W, the blocks of one lane that are shuffled together.
+        sticky: whether each lane has the same blocks in every epoch.
     """
 
     lanes: int
     blocks: int
+    sticky: bool = False
 
 
-def window_shape(memory: Int, window_bytes: int = WINDOW_BYTES) -> WindowShape:
+def window_shape(
+    memory: Int, window_bytes: int = WINDOW_BYTES, sticky: bool = False
+) -> WindowShape:
     """The shape for blocks of these sizes, a function of the manifest alone.
 
     A dataset that fits the window is one lane and one window: a full shuffle. Otherwise L is the
@@ -52,24 +57,28 @@ def window_shape(memory: Int, window_bytes: int = WINDOW_BYTES) -> WindowShape:
     """
     total, count = int(memory.sum()), len(memory)
     if total <= window_bytes or count <= 1:
-        return WindowShape(1, max(1, count))
+        return WindowShape(1, max(1, count), sticky)
     mean = total / count
     divisors = (d for d in range(LANES, 0, -1) if LANES % d == 0)
     lanes = next(d for d in divisors if d * mean <= window_bytes or d == 1)
-    return WindowShape(lanes, max(1, int(window_bytes / (lanes * mean))))
+    return WindowShape(lanes, max(1, int(window_bytes / (lanes * mean))), sticky)
 
 
 class Window:
     """The window order of one epoch. See the module's text."""
 
     def __init__(self, first_row: Int, seed: int, epoch: int, shape: WindowShape) -> None:
-        self._blocks, self._starts = shuffled_blocks(first_row, seed, epoch)
         self._shape = shape
         self._seed, self._epoch = seed, epoch
-        total = int(self._starts[-1])
+        total = int(first_row[-1])
         lanes = np.arange(shape.lanes, dtype=np.int64)
         sizes = (total - lanes + shape.lanes - 1) // shape.lanes
         self._lane_start = np.r_[0, np.cumsum(np.maximum(sizes, 0))].astype(np.int64)
+        self._blocks, self._starts = (
+            sticky_blocks(first_row, self._lane_start, seed, epoch)
+            if shape.sticky
+            else shuffled_blocks(first_row, seed, epoch)
+        )
         self._windows = self._cut()
         # The place of the block that each window begins in, and the number of blocks.
         self._edges = within(self._starts, self._windows)[0]

@@ -84,3 +84,26 @@ def test_a_process_group_splits_a_loader_without_a_collective(labels, monkeypatc
 def test_options_of_batches_that_do_not_go_together_are_refused(labels, options, message):
     with pytest.raises(ValueError, match=message):
         fb.DataLoader(fb.open_dataset(labels()), **options)
+
+
+@pytest.mark.parametrize("format", ["parquet", "recordio"])
+@pytest.mark.parametrize(("size", "lanes"), [(1, 4), (2, 4), (4, 4), (4, 12), (3, 12), (4, 48)])
+def test_ranks_that_divide_the_lanes_read_each_block_once(labels, format, size, lanes):
+    dataset = fb.open_dataset(labels(format, 3000))
+    mean = int(dataset.blocks.memory.mean())
+    loaders = [
+        fb.DataLoader(
+            dataset, 7, "window", num_workers=1, window_bytes=mean * lanes * 5 // 4,
+            rank=rank, world_size=size,
+        )
+        for rank in range(size)
+    ]  # fmt: skip
+    assert {loader.config.ranks.size for loader in loaders} == {size}
+    found = []
+    for loader in loaders:
+        for batch in loader:
+            found += batch["label"][: loader.batch_info.n].tolist()
+    assert sorted(found) == list(range(3000))
+    fetched = sum(loader.stats().stage("fetch").items for loader in loaders)
+    straddle, padded = lanes - 1, size
+    assert len(dataset.blocks) <= fetched <= len(dataset.blocks) + straddle + padded

@@ -147,6 +147,38 @@ def test_class_sorted_rows_mix():
     assert np.std(means) < 12
 
 
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, shape=SHAPES, seed=st.integers(0, 20), epoch=st.integers(0, 5))
+def test_sticky_lanes_have_the_same_blocks_in_every_epoch(rows, shape, seed, epoch):
+    first_row = np.r_[0, np.cumsum(rows)].astype(np.int64)
+    positions = np.arange(int(first_row[-1]), dtype=np.int64)
+    lanes = shape[0]
+    found = []
+    for e in (0, epoch):
+        order = Window(first_row, seed, e, WindowShape(*shape, sticky=True))
+        blocks, in_blocks = order.locate(positions)
+        assert np.array_equal(np.sort(first_row[blocks] + in_blocks), positions)
+        found.append([sorted(set(blocks[lane::lanes].tolist())) for lane in range(lanes)])
+        uses = order.uses(ALONE)
+        for p in positions.tolist():
+            live = (uses.first <= p) & (p <= uses.last)
+            assert int(blocks[p]) in uses.blocks[live]
+    assert found[0] == found[1]
+
+
+def test_sticky_lanes_still_shuffle():
+    first_row = np.arange(0, 2401, 10)
+    shape = WindowShape(6, 2, sticky=True)
+    orders = [Window(first_row, 1, epoch, shape) for epoch in range(3)]
+    records = [
+        first_row[b] + r for b, r in (o.locate(np.arange(2400, dtype=np.int64)) for o in orders)
+    ]
+    assert len({tuple(r.tolist()) for r in records}) == 3
+    assert (records[0] == records[1]).mean() < 0.05
+    together = [{frozenset((int(a), int(b))) for a, b in pairwise(r)} for r in records]
+    assert len(together[0] & together[1]) < 30
+
+
 def test_two_epochs_put_other_records_together():
     order, first_row = window([10] * 60, (6, 1))
     other, _ = window([10] * 60, (6, 1), epoch=1)

@@ -1,0 +1,86 @@
+"""What a loader will do and why, told before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A loader's plan in numbers; `str()` tells it in sentences.
+
+    Args:
+        order: "sequential", "blocks", "window" or "full".
+        lanes, window_blocks: shape of the window order; 0 in the others.
+        affinity: whether lanes keep their blocks from epoch to epoch.
+        samples: of an epoch.
+        batches: of an epoch.
+        global_batch: samples a batch, over all ranks.
+        uneven: what becomes of a last batch that is short.
+        rank, world_size: of this process among those that share each batch.
+        shuffle_quality: what a batch is worth beside one of a full shuffle, where records that lie
+            together are alike: from 0 to 1. See `plan.quality.shuffle_quality`.
+        read_factor: how often an epoch reads each byte at rest, over all ranks: 1 is once. An
+            estimate for the full order over blocks that do not fit in memory.
+        by_record: whether single records are read, rather than blocks.
+        keeps_blocks: whether blocks stay in memory from epoch to epoch, since they fit.
+        memory: bytes that the loader may hold.
+        threads: that work; 0 works in the consumer.
+        decoders: of each decoded field, "native", "pillow" or "pad".
+    """
+
+    order: str
+    lanes: int
+    window_blocks: int
+    affinity: bool
+    samples: int
+    batches: int
+    global_batch: int
+    uneven: str
+    rank: int
+    world_size: int
+    shuffle_quality: float
+    read_factor: float
+    by_record: bool
+    keeps_blocks: bool
+    memory: int
+    threads: int
+    decoders: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a dict that JSON takes."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"order: {self._order()}",
+            f"shuffle quality {self.shuffle_quality:.2f} of 1 (a full shuffle): what a batch is "
+            "worth if records of a block are alike",
+            f"reads each byte {self.read_factor:.2f} times an epoch, over all ranks: "
+            f"{self._reading()}",
+            f"batches: {self.batches} of {self.global_batch} samples out of {self.samples}"
+            f"; a short last one: {self.uneven}",
+            f"ranks: {self.rank} of {self.world_size}",
+            f"memory: {self.memory} bytes; threads: {self.threads}",
+        ]
+        lines += [f"decode {name}: {kind}" for name, kind in self.decoders.items()]
+        return "\n".join(lines)
+
+    def _order(self) -> str:
+        if self.order != "window":
+            return self.order
+        kept = ", the same blocks in each lane every epoch" if self.affinity else ""
+        return (
+            f"window, {self.lanes} lanes that shuffle {self.window_blocks} blocks at a time{kept}"
+        )
+
+    def _reading(self) -> str:
+        if self.by_record:
+            return "single records"
+        if self.keeps_blocks:
+            return "all blocks fit in memory, and later epochs read none"
+        if self.order == "full":
+            return 'blocks, mostly for one record; shuffle="window" reads each once'
+        return "whole blocks"

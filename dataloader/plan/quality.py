@@ -1,0 +1,95 @@
+"""What an order gives and costs: how well it shuffles, and how often it reads each byte."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from forebay.dataloader.flow.ranks import Ranks
+from forebay.dataloader.plan.epoch import PlanSettings
+from forebay.dataloader.plan.order import Int
+
+BATCHES = 32
+"""Batches of an epoch that are looked at, spread evenly over it."""
+ROWS = 1 << 16
+"""Samples that are looked at in all, at most; of a larger batch the first."""
+
+
+def shuffle_quality(settings: PlanSettings, batch: int) -> float:
+    """How much a batch is worth beside one of a full shuffle where shuffling matters most: from 0
+    to 1.
+
+    Records that lie together are often alike. Were all of a block the same, a batch that has m_b of
+    its n samples from block b would tell as much as n^2 / sum(m_b^2) independent ones: the
+    effective sample size of cluster sampling at an intra-cluster correlation of one (L. Kish,
+    Survey Sampling, 1965). The quality is that of batches of this order, over that of batches drawn
+    from all records.
+
+    Args:
+        batch: samples a batch, over all ranks.
+    """
+    total = settings.total
+    n = min(batch, total, ROWS)
+    if n < 2:
+        return 1.0
+    order = settings.order_of(0)
+    count = max(1, min(BATCHES, ROWS // n, total // n))
+    squares = []
+    for first in np.linspace(0, total - n, count).astype(np.int64).tolist():
+        blocks, _ = order.locate(np.arange(first, first + n, dtype=np.int64))
+        held = np.bincount(np.unique(blocks, return_inverse=True)[1])
+        squares.append(int((held**2).sum()))
+    return min(1.0, _full_squares(settings.first_row, n) / float(np.mean(squares)))
+
+
+def _full_squares(first_row: Int, n: int) -> float:
+    """The expected sum of m_b^2 of n records drawn from all without replacement."""
+    rows = np.diff(first_row).astype(np.float64)
+    total = float(rows.sum())
+    return n + n * (n - 1) * float((rows * (rows - 1)).sum()) / (total * (total - 1))
+
+
+def read_factor(
+    settings: PlanSettings, memory: Int, batch: int, ranks: Ranks, room: int | None
+) -> float:
+    """How often an epoch reads each byte of the blocks, over all ranks; for the full order over
+    blocks an estimate.
+
+    Args:
+        memory: (blocks,) int64, bytes of each block in memory.
+        batch: samples that travel together, over all ranks.
+        room: bytes that blocks may take in a rank; None where all of them fit.
+    """
+    held = int(memory.sum())
+    if settings.by_record or not held or not settings.total:
+        return 1.0
+    uses = settings.order_of(0).uses(ranks)
+    if uses is None:
+        return _full_factor(settings, memory, batch, ranks, room)
+    # Ranks that share their lanes read the same; the others' lanes are as these.
+    lanes = settings.shape.lanes if settings.order == "window" else 1
+    kinds = math.gcd(lanes, ranks.size)
+    read = 0
+    for kind in range(kinds):
+        uses = settings.order_of(0).uses(Ranks(kind, ranks.size))
+        assert uses is not None, "an order knows its uses for every rank or for none"
+        blocks = uses.blocks if room is not None else np.unique(uses.blocks)
+        read += int(memory[blocks].sum())
+    return read * (ranks.size // kinds) / held
+
+
+def _full_factor(
+    settings: PlanSettings, memory: Int, batch: int, ranks: Ranks, room: int | None
+) -> float:
+    """Each ticket meets its blocks anew but for those that are in memory by chance."""
+    share = np.diff(settings.first_row) / settings.total
+    own = max(1, -(-batch // ranks.size))
+    met = 1 - (1 - share) ** own
+    if room is None:
+        # Each once, if it is met at all.
+        met_ever = 1 - (1 - share) ** -(-settings.total // ranks.size)
+        return float((met_ever * memory).sum()) * ranks.size / float(memory.sum())
+    missing = max(0.0, 1 - room / float(memory.sum()))
+    tickets = settings.total / batch
+    return float((met * memory).sum()) * missing * tickets * ranks.size / float(memory.sum())
