@@ -1,6 +1,7 @@
 """The plan: tickets of 256 samples, a second of one core, in every order and size of dataset.
 
-The cost of a ticket must not grow with the dataset.
+The cost of a ticket must not grow with the dataset. The first ticket of an epoch, from its middle
+on too, arranges all blocks: 10^10 samples lie in a million of them.
 """
 
 import itertools
@@ -18,14 +19,18 @@ ROWS = 3_000
 TICKETS = 200
 
 
-@pytest.mark.parametrize("samples", [10**5, 10**7])
+def settings_of(samples, order):
+    rows = max(ROWS, samples // 10**6)
+    blocks = -(-samples // rows)
+    first = np.minimum(np.arange(blocks + 1) * rows, samples)
+    return PlanSettings(first, order, 0, window_shape(np.full(blocks, 1 << 20)))
+
+
+@pytest.mark.parametrize("samples", [10**5, 10**7, 10**10])
 @pytest.mark.parametrize("order", ["sequential", "blocks", "window", "full"])
 def bench_tickets(benchmark, order, samples):
-    blocks = -(-samples // ROWS)
-    first = np.minimum(np.arange(blocks + 1) * ROWS, samples)
-    shape = window_shape(np.full(blocks, 1 << 20))
     policy = Fixed(BATCH, "drop")
-    settings = PlanSettings(first, order, 0, shape)
+    settings = settings_of(samples, order)
 
     def some():
         tickets = EpochPlan(settings, policy, 0).tickets()
@@ -40,12 +45,12 @@ def bench_tickets(benchmark, order, samples):
     benchmark.extra_info["M samples/s"] = TICKETS * BATCH / benchmark.stats.stats.median / 1e6
 
 
-@pytest.mark.parametrize("samples", [10**5, 10**7])
+@pytest.mark.parametrize("begins", ["start", "middle"])
+@pytest.mark.parametrize("samples", [10**5, 10**7, 10**10])
 @pytest.mark.parametrize("order", ["window", "full"])
-def bench_first_ticket(benchmark, order, samples):
-    blocks = -(-samples // ROWS)
-    first = np.minimum(np.arange(blocks + 1) * ROWS, samples)
-    settings = PlanSettings(first, order, 0, window_shape(np.full(blocks, 1 << 20)))
+def bench_first_ticket(benchmark, order, samples, begins):
+    settings = settings_of(samples, order)
+    position = samples // 2 if begins == "middle" else 0
     policy = Fixed(BATCH, "drop")
     epochs = itertools.count()
-    benchmark(lambda: next(EpochPlan(settings, policy, next(epochs)).tickets()))
+    benchmark(lambda: next(EpochPlan(settings, policy, next(epochs)).tickets(position)))

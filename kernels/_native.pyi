@@ -374,6 +374,14 @@ def place_rows(
 ) -> int:
     """See `forebay.kernels.window_rows`; the number of the first row without a block, or -1."""
 
+def locate_rows(
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    place: NDArray[np.int64],
+    offset: NDArray[np.int64],
+) -> int:
+    """See `forebay.kernels.window_rows`; the number of the first row in no part, or -1."""
+
 def gather_fixed(
     table: NDArray[np.uint64],
     which: NDArray[np.int64],

@@ -1,5 +1,5 @@
-"""Where positions of a window order lie, in two loops over a batch: which window and where
-in it, then in which block. What lanes, windows and rows are is told in `dataloader/plan/window.py`.
+"""Where positions of an order lie, in loops over a batch: which window and where in it, then in
+which block. What lanes, windows and rows are is told in `dataloader/plan/window.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Int = NDArray[np.int64]
 
-__all__ = ["LARGE", "MISSING", "place_rows", "shuffle_positions"]
+__all__ = ["LARGE", "MISSING", "locate_rows", "place_rows", "shuffle_positions"]
 
 MISSING, LARGE = np.uint64(0), np.uint64(1)
 """No addresses: a window's shuffle is not made yet; it is too large for a table."""
@@ -67,3 +67,29 @@ def place_rows(window: Int, edges: Int, starts: Int, blocks: Int, row: Int, bloc
             f"place_rows: window {window[bad]} (number {bad} of {len(window)}) has no block: there "
             f"are {len(edges) - 1} windows of {len(blocks)} blocks"
         )
+
+
+def locate_rows(rows: Int, starts: Int) -> tuple[Int, Int]:
+    """(part, row in the part) of each row, without the GIL; quick where parts are nearly equal.
+
+    Args:
+        rows: (n,) int64, each in [0, total).
+        starts: (parts + 1,) int64, the first row of each part from 0 on, and the total; ascending.
+            Of parts that begin with the same row the last one has it: those before are empty.
+
+    Returns:
+        Two new (n,) int64 arrays, the caller's.
+
+    Raises:
+        IndexError: a row is in no part; names it.
+        ValueError, TypeError: as `shuffle_positions`.
+    """
+    rows = np.ascontiguousarray(rows)
+    out = np.empty((2, len(rows)), np.int64)
+    place, offset = out[0], out[1]
+    bad = _native.locate_rows(rows, starts, place, offset)
+    if bad >= 0:
+        raise IndexError(
+            f"row {rows[bad]} (number {bad} of {len(rows)}) does not exist: there are {starts[-1]}"
+        )
+    return place, offset

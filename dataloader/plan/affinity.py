@@ -26,6 +26,8 @@ def sticky_blocks(first_row: Int, lane_start: Int, seed: int, epoch: int) -> tup
     rows = np.diff(starts)
     first = np.searchsorted(starts[:-1], lane_start[:-1], side="left")
     stop = np.searchsorted(starts, lane_start[1:], side="right") - 1
+    # Blocks without rows that lie where lanes meet are the earlier one's.
+    first = np.maximum(first, np.r_[0, stop[:-1]])
     for lane in np.flatnonzero(stop - first > 1).tolist():
         inner = slice(int(first[lane]), int(stop[lane]))
         count = inner.stop - inner.start

@@ -98,11 +98,12 @@ class EpochPlan:
         ahead = _Ahead(self._order, self._settings.total, self._ranks)
         steps = self._policy.steps(self._settings.total - position)
         for k in range(0, steps, self._together):
-            parts, begin, stop = self._parts(position, range(k, min(k + self._together, steps)))
+            part_of = range(k, min(k + self._together, steps))
+            parts, begin, stop = self._parts(position, step, part_of)
             positions, blocks, rows = ahead.locate(begin, stop)
             yield Ticket(
                 epoch=self._epoch,
-                parts=tuple(part._replace(step=step + part.step) for part in parts),
+                parts=tuple(parts),
                 positions=positions,
                 blocks=blocks,
                 rows=rows,
@@ -111,9 +112,9 @@ class EpochPlan:
                 by_record=by_record,
             )
 
-    def _parts(self, position: int, steps: range) -> tuple[list[Part], int, int]:
-        """The batches of these steps from `position` on, and the first and last of the rank's own
-        positions, counted by the rank: its j-th is j * size + rank."""
+    def _parts(self, position: int, step: int, steps: range) -> tuple[list[Part], int, int]:
+        """The batches of these steps, counted from `step` at `position`; and of the rank's own
+        positions in them the first and the one behind the last: its j-th is j * size + rank."""
         below = self._ranks.below
         left = self._settings.total - position
         parts: list[Part] = []
@@ -123,7 +124,7 @@ class EpochPlan:
             after = position + first + n
             own, counted, stop = (below(p) for p in (position + first, after, after + repeats))
             begin = own if not parts else begin
-            parts.append(Part(k, place, place + stop - own, stop - counted, n, after))
+            parts.append(Part(step + k, place, place + stop - own, stop - counted, n, after))
             place += stop - own
         return parts, begin, stop
 
@@ -159,18 +160,24 @@ class _Leaving:
     """
 
     def __init__(self, uses: Uses | None, position: int, final: bool) -> None:
-        empty = np.empty(0, np.int64)
-        blocks, last = (empty, empty) if uses is None else (uses.blocks, uses.last)
-        order = np.lexsort((last, blocks))
-        blocks, last = blocks[order], last[order]
-        chosen = np.r_[blocks[1:] != blocks[:-1], True][: len(blocks)] == final
-        order = np.argsort(last[chosen], kind="stable")
-        self._blocks, self._last = blocks[chosen][order], last[chosen][order]
+        self._blocks = self._last = np.empty(0, np.int64)
+        if uses is not None:
+            chosen = uses.again != final
+            order = np.argsort(uses.last[chosen], kind="stable")
+            self._blocks, self._last = uses.blocks[chosen][order], uses.last[chosen][order]
         # What ended before was never read.
         self._told = int(np.searchsorted(self._last, position))
+        self._next = self._next_last()
 
     def upto(self, position: int) -> tuple[int, ...]:
         """Blocks not told before whose last position lies below this one."""
-        stop = int(np.searchsorted(self._last, position))
-        told, self._told = self._told, max(stop, self._told)
-        return tuple(int(b) for b in self._blocks[told:stop])
+        if position <= self._next:
+            return ()
+        told = self._told
+        self._told = int(np.searchsorted(self._last, position))
+        self._next = self._next_last()
+        return tuple(self._blocks[told : self._told].tolist())
+
+    def _next_last(self) -> int:
+        """The last position of the block that is told next."""
+        return int(self._last[self._told]) if self._told < len(self._last) else 1 << 62

@@ -29,8 +29,9 @@ def resident_bytes(
         touched = min(-(-batch // ranks.size), SLICE_ROWS.stop - 1, len(memory))
         return int(np.sort(memory)[-touched:].sum())
     size = memory[uses.blocks]
-    steps = np.r_[uses.first // batch, uses.last // batch + 1]
-    change = np.r_[size, -size]
-    # A block that leaves with a step is gone before the next one's come, so departures sort first.
-    order = np.lexsort((change, steps))
-    return int(np.cumsum(change[order]).max())
+    comes, goes = uses.first // batch, uses.last // batch + 1
+    coming, going = np.argsort(comes, kind="stable"), np.argsort(goes, kind="stable")
+    # A block that leaves with a step is gone before the next one's come.
+    gone = np.searchsorted(goes[going], comes[coming], side="right")
+    left = np.r_[0, np.cumsum(size[going])][gone]
+    return int((np.cumsum(size[coming]) - left).max())

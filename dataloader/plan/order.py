@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.kernels.permute import permute
 from forebay.kernels.philox import derive_key
+from forebay.kernels.window_rows import locate_rows
 
 Int = NDArray[np.int64]
 OrderName = Literal["sequential", "blocks", "window", "full"]
@@ -32,11 +33,13 @@ class Uses:
         blocks: (uses,) int64.
         first: (uses,) the first position that can need the block.
         last: (uses,) the last position that can need it, until its next use.
+        again: (uses,) bool, whether it has a next use.
     """
 
     blocks: Int
     first: Int
     last: Int
+    again: NDArray[np.bool_]
 
 
 class Order(Protocol):
@@ -58,7 +61,7 @@ class Sequential:
         self._first_row = first_row
 
     def locate(self, positions: Int) -> tuple[Int, Int]:
-        return within(self._first_row, positions)
+        return locate_rows(positions, self._first_row)
 
     def uses(self, ranks: Ranks) -> Uses:
         blocks = np.arange(len(self._first_row) - 1, dtype=np.int64)
@@ -74,7 +77,7 @@ class Full:
 
     def locate(self, positions: Int) -> tuple[Int, Int]:
         total = int(self._first_row[-1])
-        return within(self._first_row, permute(total, self._key, positions))
+        return locate_rows(permute(total, self._key, positions), self._first_row)
 
     def uses(self, ranks: Ranks) -> None:
         return None
@@ -87,7 +90,7 @@ class Blocks:
         self._blocks, self._starts = shuffled_blocks(first_row, seed, epoch)
 
     def locate(self, positions: Int) -> tuple[Int, Int]:
-        place, row = within(self._starts, positions)
+        place, row = locate_rows(positions, self._starts)
         return self._blocks[place], row
 
     def uses(self, ranks: Ranks) -> Uses:
@@ -105,10 +108,5 @@ def shuffled_blocks(first_row: Int, seed: int, epoch: int) -> tuple[Int, Int]:
 
 def _filled(blocks: Int, starts: Int) -> Uses:
     filled = np.diff(starts) > 0
-    return Uses(blocks[filled], starts[:-1][filled], starts[1:][filled] - 1)
-
-
-def within(starts: Int, rows: Int) -> tuple[Int, Int]:
-    """(interval, offset in it) of each row, for intervals that begin at `starts`."""
-    place = np.searchsorted(starts, rows, side="right") - 1
-    return place, rows - starts[place]
+    again = np.zeros(int(np.count_nonzero(filled)), bool)
+    return Uses(blocks[filled], starts[:-1][filled], starts[1:][filled] - 1, again)

@@ -74,8 +74,12 @@ def read_factor(
     for kind in range(kinds):
         uses = settings.order_of(0).uses(Ranks(kind, ranks.size))
         assert uses is not None, "an order knows its uses for every rank or for none"
-        blocks = uses.blocks if room is not None else np.unique(uses.blocks)
-        read += int(memory[blocks].sum())
+        if room is not None:
+            read += int(memory[uses.blocks].sum())
+        else:
+            met = np.zeros(len(memory), bool)
+            met[uses.blocks] = True
+            read += int(memory[met].sum())
     return read * (ranks.size // kinds) / held
 
 

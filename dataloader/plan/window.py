@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.plan.affinity import sticky_blocks
-from forebay.dataloader.plan.order import PURPOSE_ROWS, Int, Uses, shuffled_blocks, within
+from forebay.dataloader.plan.order import PURPOSE_ROWS, Int, Uses, shuffled_blocks
 from forebay.kernels.blocks import address_of
 from forebay.kernels.permute import EXACT, permutation, permute
 from forebay.kernels.philox import derive_key
-from forebay.kernels.window_rows import LARGE, MISSING, place_rows, shuffle_positions
+from forebay.kernels.window_rows import LARGE, MISSING, locate_rows, place_rows, shuffle_positions
 
 WINDOW_BYTES = 64 * 10**6
 LANES = 48
@@ -81,8 +81,7 @@ class Window:
         )
         self._windows = self._cut()
         # The place of the block that each window begins in, and the number of blocks.
-        self._edges = within(self._starts, self._windows)[0]
-        self._edges[-1] = len(self._blocks)
+        self._edges = np.r_[locate_rows(self._windows[:-1], self._starts)[0], len(self._blocks)]
         # Of each lane its present window's; places below EXACT fit 16 bits.
         self._tables: dict[int, NDArray[np.uint16]] = {}
         self._tables_at = np.full(len(self._windows) - 1, MISSING)
@@ -99,22 +98,33 @@ class Window:
 
     def uses(self, ranks: Ranks) -> Uses:
         windows, lanes = self._windows, self._shape.lanes
-        lane, step = within(self._lane_start, windows[:-1])
+        lane, step = locate_rows(windows[:-1], self._lane_start)
         comes = step * lanes + lane
         # The last row of a window leaves at the last step that its lane spends in it.
-        lane, step = within(self._lane_start, windows[1:] - 1)
+        lane, step = locate_rows(windows[1:] - 1, self._lane_start)
         leaves = step * lanes + lane
         filled = np.flatnonzero(np.diff(self._starts) > 0)
         # A block is in one window, or in several where lanes meet in it.
         begin = np.searchsorted(windows, self._starts[filled], side="right") - 1
         end = np.searchsorted(windows, self._starts[filled + 1] - 1, side="right")
-        block = np.repeat(self._blocks[filled], end - begin)
-        skipped = np.cumsum(end - begin) - (end - begin)
-        window = np.arange(len(block)) - np.repeat(skipped - begin, end - begin)
         # Position p is of lane p % lanes and of rank p % size: what divides both tells them apart.
         common = math.gcd(lanes, ranks.size)
-        own = comes[window] % common == ranks.rank % common
-        return _joined(block[own], comes[window[own]], leaves[window[own]])
+        own = comes % common == ranks.rank % common
+        single = np.flatnonzero((end - begin == 1) & own[begin])
+        alone, at = self._blocks[filled[single]], begin[single]
+        met = [
+            (int(self._blocks[filled[i]]), int(comes[w]), int(leaves[w]))
+            for i in np.flatnonzero(end - begin > 1).tolist()
+            for w in range(int(begin[i]), int(end[i]))
+            if own[w]
+        ]
+        several = _joined(met)
+        return Uses(
+            np.concatenate([alone, several.blocks]),
+            np.concatenate([comes[at], several.first]),
+            np.concatenate([leaves[at], several.last]),
+            np.concatenate([np.zeros(len(at), bool), several.again]),
+        )
 
     def _cut(self) -> Int:
         """(windows + 1,) first row of each window, lane after lane, and the total."""
@@ -127,7 +137,9 @@ class Window:
             inner = self._starts[first + self._shape.blocks :: self._shape.blocks]
             edges.append(np.r_[start, inner[(inner > start) & (inner < stop)]])
         edges.append(self._starts[-1:])
-        return np.unique(np.concatenate(edges))
+        # They ascend; empty blocks begin where others do.
+        found = np.concatenate(edges)
+        return found[np.r_[True, found[1:] != found[:-1]]]
 
     def _shuffled(self, positions: Int, out: Int) -> tuple[Int, Int]:
         """(window, row in the epoch's order) of each position, views of `out`."""
@@ -175,17 +187,15 @@ class Window:
         return derive_key(self._seed, self._epoch, PURPOSE_ROWS, window)
 
 
-def _joined(block: Int, first: Int, last: Int) -> Uses:
-    """Uses of which those of one block that overlap are made one."""
-    order = np.lexsort((first, block))
-    block, first, last = block[order], first[order], last[order]
-    new = np.ones(len(block), bool)
-    reach = -1
-    # Blocks with several uses are few: those in which two lanes meet.
-    for i in np.flatnonzero(np.r_[False, block[1:] == block[:-1]]):
-        reach = max(last[i - 1], reach if not new[i - 1] else -1)
-        new[i] = first[i] > reach
-    starts = np.flatnonzero(new)
-    if not len(starts):
-        return Uses(block, first, last)
-    return Uses(block[starts], first[starts], np.maximum.reduceat(last, starts))
+def _joined(uses: list[tuple[int, int, int]]) -> Uses:
+    """(block, first, last) of each use, of which those of one block that overlap are made one."""
+    joined: list[tuple[int, int, int]] = []
+    for block, first, last in sorted(uses):
+        if joined and joined[-1][0] == block and first <= joined[-1][2]:
+            joined[-1] = block, joined[-1][1], max(last, joined[-1][2])
+        else:
+            joined.append((block, first, last))
+    found = np.array(joined, np.int64).reshape(-1, 3)
+    blocks = found[:, 0]
+    again = np.r_[blocks[1:] == blocks[:-1], np.zeros(min(1, len(blocks)), bool)]
+    return Uses(blocks, found[:, 1], found[:, 2], again)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.kernels.blocks import address_of
-from forebay.kernels.window_rows import LARGE, MISSING, place_rows, shuffle_positions
+from forebay.kernels.window_rows import LARGE, MISSING, locate_rows, place_rows, shuffle_positions
 
 
 def parts(sizes):
@@ -133,3 +133,52 @@ def test_sizes_are_checked():
         place_rows(position, one, one, np.arange(2), position.copy(), position.copy())
     with pytest.raises(ValueError, match="one size"):
         place_rows(position, one, one, np.arange(1), np.zeros(2, np.int64), position.copy())
+
+
+SIZES = st.one_of(
+    st.lists(st.integers(0, 50), min_size=1, max_size=60),
+    # As far from equal as can be: what is guessed is wrong by many parts.
+    st.lists(st.sampled_from([0, 1, 10**6]), min_size=1, max_size=60),
+).filter(any)
+
+
+@given(SIZES, st.data())
+def test_rows_of_parts(sizes, data):
+    starts = parts(sizes)
+    total = int(starts[-1])
+    rows = np.array(data.draw(st.lists(st.integers(0, total - 1), max_size=40)), np.int64)
+    place, offset = locate_rows(rows, starts)
+    expected = np.searchsorted(starts, rows, side="right") - 1
+    assert place.tolist() == expected.tolist()
+    assert offset.tolist() == (rows - starts[expected]).tolist()
+
+
+def test_rows_of_many_parts():
+    sizes = np.random.default_rng(0).integers(0, 2000, 100_000)
+    starts = parts(sizes)
+    rows = np.random.default_rng(1).integers(0, starts[-1], 50_000)
+    place, _ = locate_rows(rows, starts)
+    assert np.array_equal(place, np.searchsorted(starts, rows, side="right") - 1)
+
+
+@pytest.mark.parametrize("bad", [-1, 6, 2**62])
+def test_a_row_in_no_part_is_named(bad):
+    with pytest.raises(
+        IndexError, match=rf"row {bad} \(number 1 of 3\) does not exist: there are 6"
+    ):
+        locate_rows(np.array([0, bad, 1]), parts([1, 2, 3]))
+
+
+def test_what_rows_of_parts_refuses():
+    none = np.empty(0, np.int64)
+    assert [a.tolist() for a in locate_rows(none, np.zeros(1, np.int64))] == [[], []]
+    with pytest.raises(IndexError, match=r"row 0 .* does not exist"):
+        locate_rows(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    with pytest.raises(IndexError, match="row 0 "):
+        locate_rows(np.zeros(1, np.int64), np.array([3, 5]))
+    with pytest.raises(ValueError, match="starts must end in a total"):
+        locate_rows(none, none)
+    with pytest.raises(ValueError, match="rows but no part"):
+        locate_rows(none, np.array([4]))
+    with pytest.raises(TypeError):
+        locate_rows(np.zeros(1, np.int32), parts([3]))

@@ -53,6 +53,18 @@ std::int64_t place(const Int& window, const Int& edges, const Int& starts, const
                     edges_of(starts), blocks.data(), row.data(), block.data());
 }
 
+std::int64_t locate(const Int& rows, const Int& starts, const Array<std::int64_t>& place,
+                    const Array<std::int64_t>& offset) {
+  if (starts.size() < 1) throw nb::value_error("locate_rows: starts must end in a total");
+  if (starts.size() == 1 && starts.data()[0] > 0)
+    throw nb::value_error("locate_rows: there are rows but no part");
+  if (place.size() != rows.size() || offset.size() != rows.size())
+    throw nb::value_error("locate_rows: rows, place and offset must have one size");
+  nb::gil_scoped_release unlocked;
+  return locate_rows(rows.data(), static_cast<std::int64_t>(rows.size()), edges_of(starts),
+                     place.data(), offset.data());
+}
+
 }  // namespace
 
 void register_window_rows(nb::module_& module) {
@@ -61,6 +73,8 @@ void register_window_rows(nb::module_& module) {
              strict("windows"), strict("tables"), strict("out"));
   module.def("place_rows", &place, strict("window"), strict("edges"), strict("starts"),
              strict("blocks"), strict("row"), strict("block"));
+  module.def("locate_rows", &locate, strict("rows"), strict("starts"), strict("place"),
+             strict("offset"));
 }
 
 }  // namespace forebay::bind

@@ -18,6 +18,27 @@ std::int64_t last_at_most(const std::int64_t* sorted, std::int64_t first, std::i
   return first;
 }
 
+// The last place whose value is at most `row`, looked for around a guess; values ascend, and that
+// behind the last is above.
+std::int64_t near(const std::int64_t* sorted, std::int64_t guess, std::int64_t count,
+                  std::int64_t row) noexcept {
+  std::int64_t first = guess, stop = guess + 1, stride = 1;
+  while (stop < count && sorted[stop] <= row) {
+    first = stop;
+    stop = std::min(count, stop + stride);
+    stride *= 2;
+  }
+  stride = 1;
+  while (first > 0 && sorted[first] > row) {
+    stop = first;
+    first = std::max<std::int64_t>(0, first - stride);
+    stride *= 2;
+  }
+  return last_at_most(sorted, first, stop, row);
+}
+
+constexpr std::int64_t kTile = 256;
+
 }  // namespace
 
 Shuffled shuffle_positions(const std::int64_t* positions, std::int64_t count, Edges lanes,
@@ -70,6 +91,31 @@ std::int64_t place_rows(const std::int64_t* window, std::int64_t count, Edges ed
     const std::int64_t place = last_at_most(starts.at, first, stop, row[i]);
     block[i] = blocks[place];
     row[i] -= starts.at[place];
+  }
+  return -1;
+}
+
+// Parts are nearly equal, so where a row lies is nearly proportional. What is guessed for a tile is
+// asked for at once: parts may be many, and each row another line of memory.
+std::int64_t locate_rows(const std::int64_t* rows, std::int64_t count, Edges starts,
+                         std::int64_t* place, std::int64_t* offset) noexcept {
+  const std::int64_t total = starts.at[starts.count];
+  const double scale = total > 0 ? static_cast<double>(starts.count) / static_cast<double>(total) : 0;
+  for (std::int64_t tile = 0; tile < count; tile += kTile) {
+    const std::int64_t stop = std::min(count, tile + kTile);
+    for (std::int64_t i = tile; i < stop; ++i) {
+      if (rows[i] < 0 || rows[i] >= total) return i;
+      const auto guess = static_cast<std::int64_t>(static_cast<double>(rows[i]) * scale);
+      place[i] = std::min(guess, starts.count - 1);
+#if defined(__GNUC__)
+      __builtin_prefetch(starts.at + place[i]);
+#endif
+    }
+    for (std::int64_t i = tile; i < stop; ++i) {
+      place[i] = near(starts.at, place[i], starts.count, rows[i]);
+      if (starts.at[place[i]] > rows[i]) return i;
+      offset[i] = rows[i] - starts.at[place[i]];
+    }
   }
   return -1;
 }

@@ -35,4 +35,9 @@ std::int64_t place_rows(const std::int64_t* window, std::int64_t count, Edges ed
                         const std::int64_t* blocks, std::int64_t* row,
                         std::int64_t* block) noexcept;
 
+// Of each row the part of `starts` that it lies in, and how far from that part's begin. The number of
+// the first row that lies in none, or -1; rows behind it are not written.
+std::int64_t locate_rows(const std::int64_t* rows, std::int64_t count, Edges starts,
+                         std::int64_t* place, std::int64_t* offset) noexcept;
+
 }  // namespace forebay

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -236,3 +238,21 @@ def test_a_rank_is_told_the_last_use_of_what_it_reads(rows, order, shape, n, siz
             assert all(block not in later for later in needed[s + 1 :])
         if cut and cut[-1].parts[-1].after == settings_.total:
             assert set().union(*needed) <= set(told)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_ten_billion_samples_take_memory_for_their_blocks_alone(order):
+    blocks, rows = 10**6, 10**4
+    settings_ = PlanSettings(np.arange(blocks + 1) * rows, order, 3, WindowShape(48, 1))
+    tracemalloc.start()
+    try:
+        for position in (0, 5 * 10**9, 10**10 - 64):
+            cut = EpochPlan(settings_, Fixed(64), 0, Ranks(1, 4)).tickets(position)
+            first = next(cut)
+            assert first.positions.tolist() == list(range(position + 1, position + 64, 4))
+            assert ((first.blocks >= 0) & (first.blocks < blocks)).all()
+            assert ((first.rows >= 0) & (first.rows < rows)).all()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 150 * blocks
