@@ -73,8 +73,9 @@ class Builder:
             list_bytes=list_bytes(dataset, costs, images),
             ranks=config.ranks.size,
         )
-        # A batch is never larger than the dataset.
-        batch_bytes = self._batch.declare().nbytes(min(config.batch_size, len(dataset)))
+        # A batch is never larger than the epoch.
+        samples = config.weights.samples if config.weights else len(dataset)
+        batch_bytes = self._batch.declare().nbytes(min(config.batch_size, samples))
         self._share = costs.share
         fits = self._fits(costs, batch_bytes)
         self.plan = self._settings(fits)
@@ -162,7 +163,10 @@ class Builder:
             seed=config.seed,
             shape=window_shape(blocks.memory, config.window_bytes, config.affinity),
             # Blocks that fit are better kept: each is then read once, whatever the order.
-            by_record=(config.order == "full" and self._dataset.record_readable and not fits),
+            by_record=(
+                config.order in ("full", "weighted") and self._dataset.record_readable and not fits
+            ),
+            weights=config.weights,
         )
 
     def _where(self, block: int, row: int) -> tuple[str, int]:

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from forebay.dataloader.batch.fixed import Uneven
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.flow.threads import available_cpus
 from forebay.dataloader.plan.order import OrderName
+from forebay.dataloader.plan.weighted import Weights
 from forebay.formats.dataset import ShardDataset
 from forebay.formats.record import Schema
 from forebay.formats.size import parse_size
@@ -34,6 +37,7 @@ class LoaderConfig:
         memory: bytes that the loader may hold.
         window_bytes: of the window order.
         affinity: whether lanes of the window order keep their blocks from epoch to epoch.
+        weights: of the weighted order; None in the others.
         prefetch: batches under way at once, ready ones included.
     """
 
@@ -46,6 +50,7 @@ class LoaderConfig:
     memory: int
     window_bytes: int
     affinity: bool
+    weights: Weights | None
     prefetch: int
     device: str
 
@@ -72,6 +77,48 @@ def order_of(shuffle: object, dataset: ShardDataset) -> OrderName:
     if isinstance(shuffle, str):
         raise ValueError(f"shuffle must be a bool or one of {SHUFFLES}, got {shuffle!r}")
     raise TypeError(f"shuffle must be a bool or one of {SHUFFLES}, got {type(shuffle).__name__}")
+
+
+def weights_of(
+    weights: object, num_samples: object, replacement: object, shuffle: object, records: int
+) -> Weights | None:
+    """The weighted order that is asked for, if any.
+
+    Raises:
+        TypeError: weights that are no numbers, or num_samples that is no int.
+        ValueError: as many weights as records are needed, finite and none negative; and without
+            replacement no more samples than records with a weight.
+    """
+    if weights is None:
+        if num_samples is not None or replacement is not True:
+            raise ValueError("num_samples and replacement go with weights=; give these too")
+        return None
+    if shuffle:
+        raise ValueError(f"weights= are an order of their own: leave out shuffle={shuffle!r}")
+    try:
+        found = np.array(weights, np.float64)
+    except (TypeError, ValueError) as e:
+        raise TypeError(f"weights must be numbers, one a record: {e}") from e
+    if found.shape != (records,):
+        raise ValueError(
+            f"weights must be one number for each of {records} records, got shape {found.shape}"
+        )
+    wrong = np.flatnonzero(~np.isfinite(found) | (found < 0))
+    if len(wrong):
+        raise ValueError(
+            f"weights must be finite and not negative; weight {wrong[0]} is {found[wrong[0]]}"
+        )
+    positive = int(np.count_nonzero(found))
+    if not positive:
+        raise ValueError("weights must not all be zero: there is nothing to draw")
+    samples = whole("num_samples", positive if num_samples is None else num_samples, 0)
+    if not replacement and samples > positive:
+        raise ValueError(
+            f"num_samples must be at most {positive}, the records with a weight, without "
+            f"replacement; got {samples}"
+        )
+    found.flags.writeable = False
+    return Weights(found, samples, bool(replacement))
 
 
 def affinity_of(affinity: object, order: OrderName) -> bool:

@@ -12,7 +12,7 @@ class Explanation:
     """A loader's plan in numbers; `str()` tells it in sentences.
 
     Args:
-        order: "sequential", "blocks", "window" or "full".
+        order: "sequential", "blocks", "window", "full" or "weighted".
         lanes, window_blocks: shape of the window order; 0 in the others.
         affinity: whether lanes keep their blocks from epoch to epoch.
         samples: of an epoch.
@@ -23,7 +23,7 @@ class Explanation:
         shuffle_quality: what a batch is worth beside one of a full shuffle, where records that lie
             together are alike: from 0 to 1. See `plan.quality.shuffle_quality`.
         read_factor: how often an epoch reads each byte at rest, over all ranks: 1 is once. An
-            estimate for the full order over blocks that do not fit in memory.
+            estimate for full and weighted orders over blocks that do not fit in memory.
         by_record: whether single records are read, rather than blocks.
         keeps_blocks: whether blocks stay in memory from epoch to epoch, since they fit.
         memory: bytes that the loader may hold.
@@ -81,6 +81,6 @@ class Explanation:
             return "single records"
         if self.keeps_blocks:
             return "all blocks fit in memory, and later epochs read none"
-        if self.order == "full":
+        if self.order in ("full", "weighted"):
             return 'blocks, mostly for one record; shuffle="window" reads each once'
         return "whole blocks"

@@ -165,16 +165,18 @@ def _warn(config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, held:
     """Tells of plans that work, but read the dataset over and over."""
     if plan.by_record and (indexes := dataset.overhead(1 << 62)) > config.memory // INDEX_SHARE:
         log.warning(
-            "shuffle='full' over single records needs %d bytes of indexes, and %d have room: "
+            "order %r over single records needs %d bytes of indexes, and %d have room: "
             "almost every sample reads an index anew; give memory=%d or more, or shuffle='window'",
+            config.order,
             indexes,
             config.memory // INDEX_SHARE,
             INDEX_SHARE * indexes,
         )
-    if config.order == "full" and not plan.by_record and held > config.memory:
+    if plan.anywhere and not plan.by_record and held > config.memory:
         log.warning(
-            "shuffle='full' over blocks larger than memory reads a block anew for almost every "
+            "order %r over blocks larger than memory reads a block anew for almost every "
             "sample, about %.0f times the dataset an epoch; shuffle='window' reads it once, and "
             "RecordIO shards read single records",
+            config.order,
             len(dataset) / max(1, len(dataset.blocks)),
         )

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
 import torch.distributed
+from numpy.typing import ArrayLike
 
 from forebay.dataloader.batch.stage import About
 from forebay.dataloader.build import Builder
@@ -22,6 +23,7 @@ from forebay.dataloader.config import (
     ranks_of,
     threads_of,
     uneven_of,
+    weights_of,
     whole,
 )
 from forebay.dataloader.course import Course
@@ -85,6 +87,11 @@ class DataLoader:
         affinity: whether the window order deals each rank the same blocks in every epoch, so that
             what it has cached serves again; rows are shuffled as ever. Ranks whose number divides
             the lanes (48, or the divisor of it that fits) keep their blocks to themselves.
+        weights: in place of `shuffle`, one number a record: samples are drawn in proportion to
+            them, out of all records. Where blocks do not fit in memory and single records cannot be
+            read, this reads a block for almost every sample; see `explain()`.
+        num_samples: drawn in an epoch; by default as many as there are records with a weight.
+        replacement: whether a record may be drawn again before all others have been.
 
     A batch is a list of the dataset's columns in the order they were asked for, or a dict when
     none were asked for. Fields of one shape become tensors (N, ...), which share no memory with
@@ -113,6 +120,9 @@ class DataLoader:
         world_size: int | None = None,
         uneven: str | None = None,
         affinity: bool = False,
+        weights: ArrayLike | None = None,
+        num_samples: int | None = None,
+        replacement: bool = True,
     ) -> None:
         if not isinstance(dataset, ShardDataset):
             raise TypeError(
@@ -122,7 +132,8 @@ class DataLoader:
         if device not in DEVICES:
             raise ValueError(f"device must be one of {DEVICES}, got {device!r}")
         ranks = ranks_of(rank, world_size, _group(), os.environ)
-        order = order_of(shuffle, dataset)
+        weighting = weights_of(weights, num_samples, replacement, shuffle, len(dataset))
+        order = "weighted" if weighting else order_of(shuffle, dataset)
         self.dataset = dataset
         self.config = LoaderConfig(
             global_batch=global_batch_of(batch_size, global_batch_size, ranks),
@@ -134,6 +145,7 @@ class DataLoader:
             memory=memory_of("memory", memory),
             window_bytes=memory_of("window_bytes", window_bytes),
             affinity=affinity_of(affinity, order),
+            weights=weighting,
             prefetch=whole("prefetch", prefetch, 1),
             device=device,
         )
@@ -144,19 +156,19 @@ class DataLoader:
         self._stream = Stream(
             dataset.fingerprint,
             dataset.generation,
-            len(dataset),
+            self._builder.plan.total,
             self._builder.plan.described(),
             self.config.seed,
             decode_digest(dataset.columns, {**images, **pads}),
         )
-        steps = self._builder.policy.steps
-        self._course = Course(lambda sample: not steps(len(dataset) - sample))
+        steps, total = self._builder.policy.steps, self._builder.plan.total
+        self._course = Course(lambda sample: not steps(total - sample))
         self._attached: dict[str, Stateful] = {}
         self._about: tuple[About, int] | None = None
 
     def __len__(self) -> int:
         """Batches in an epoch."""
-        return self._builder.policy.steps(len(self.dataset))
+        return self._builder.policy.steps(self._builder.plan.total)
 
     def __iter__(self) -> Iterator[Any]:
         """The batches of the next epoch, from the first on; or from where `load_state_dict` or
@@ -192,7 +204,7 @@ class DataLoader:
         whole("epoch", epoch, 0, MOST_EPOCH)
         whole("step", step, 0, len(self))
         self._course.go(
-            Position(epoch, step, min(step * self.config.global_batch, len(self.dataset)))
+            Position(epoch, step, min(step * self.config.global_batch, self._builder.plan.total))
         )
 
     def state_dict(self) -> dict[str, Any]:

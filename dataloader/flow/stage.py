@@ -19,7 +19,7 @@ class Plan(Protocol):
 
     keep_for_later: bool
     """Whether unneeded blocks may be dropped freely, because they are kept only on the chance of
-    being asked for again (full order over blocks)."""
+    being asked for again (where any position may need any block)."""
 
     def tickets(self) -> Iterator[Ticket]: ...
 

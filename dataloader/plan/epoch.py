@@ -11,6 +11,7 @@ from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.flow.stage import BatchPolicy
 from forebay.dataloader.flow.ticket import Part, Ticket
 from forebay.dataloader.plan.order import Blocks, Full, Int, Order, OrderName, Sequential, Uses
+from forebay.dataloader.plan.weighted import Weighted, Weights
 from forebay.dataloader.plan.window import Window, WindowShape
 
 CHUNK = 1 << 13
@@ -26,7 +27,9 @@ class PlanSettings:
         order: by name.
         seed: in [0, 2**64).
         shape: of the window order.
-        by_record: whether rows are read one by one, without their blocks (full order only).
+        by_record: whether rows are read one by one, without their blocks (where any position may
+            need any block).
+        weights: of the weighted order.
     """
 
     first_row: Int
@@ -34,14 +37,27 @@ class PlanSettings:
     seed: int
     shape: WindowShape
     by_record: bool = False
+    weights: Weights | None = None
 
     @property
     def total(self) -> int:
         """Samples in an epoch."""
-        return int(self.first_row[-1])
+        return self.weights.samples if self.weights else int(self.first_row[-1])
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether any position may need any block."""
+        return self.order in ("full", "weighted")
 
     def described(self) -> dict[str, str | int]:
         """What a cursor says of it; together with the dataset and the seed it is the order."""
+        if self.weights is not None:
+            return {
+                "order": self.order,
+                "weights": self.weights.digest(),
+                "replacement": self.weights.replacement,
+                "samples": self.weights.samples,
+            }
         if self.order != "window":
             return {"order": self.order}
         shape = self.shape
@@ -63,6 +79,9 @@ class PlanSettings:
                 return Full(self.first_row, self.seed, epoch)
             case "window":
                 return Window(self.first_row, self.seed, epoch, self.shape)
+            case "weighted":
+                assert self.weights is not None, "a weighted order has weights"
+                return Weighted(self.first_row, self.seed, epoch, self.weights)
 
 
 class EpochPlan:
@@ -87,7 +106,7 @@ class EpochPlan:
         self._ranks = ranks
         self._together = together
         self._order = settings.order_of(epoch)
-        self.keep_for_later = settings.order == "full"
+        self.keep_for_later = settings.anywhere
 
     def tickets(self, position: int = 0, step: int = 0) -> Iterator[Ticket]:
         """Tickets in step order. The first batch begins at `position` and is numbered `step`."""

@@ -17,7 +17,7 @@ from forebay.kernels.philox import derive_key
 from forebay.kernels.window_rows import locate_rows
 
 Int = NDArray[np.int64]
-OrderName = Literal["sequential", "blocks", "window", "full"]
+OrderName = Literal["sequential", "blocks", "window", "full", "weighted"]
 
 # The purposes that keys of an epoch's order are derived for. Numbers are for ever.
 PURPOSE_BLOCKS = 1

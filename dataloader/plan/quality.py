@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.plan.epoch import PlanSettings
@@ -40,21 +41,32 @@ def shuffle_quality(settings: PlanSettings, batch: int) -> float:
         blocks, _ = order.locate(np.arange(first, first + n, dtype=np.int64))
         held = np.bincount(np.unique(blocks, return_inverse=True)[1])
         squares.append(int((held**2).sum()))
-    return min(1.0, _full_squares(settings.first_row, n) / float(np.mean(squares)))
+    return min(1.0, _drawn_squares(settings, n) / float(np.mean(squares)))
 
 
-def _full_squares(first_row: Int, n: int) -> float:
-    """The expected sum of m_b^2 of n records drawn from all without replacement."""
-    rows = np.diff(first_row).astype(np.float64)
+def _drawn_squares(settings: PlanSettings, n: int) -> float:
+    """The expected sum of m_b^2 of n samples that are drawn from all records."""
+    if settings.weights is not None:
+        return n + n * (n - 1) * float((_shares(settings) ** 2).sum())
+    rows = np.diff(settings.first_row).astype(np.float64)
     total = float(rows.sum())
     return n + n * (n - 1) * float((rows * (rows - 1)).sum()) / (total * (total - 1))
+
+
+def _shares(settings: PlanSettings) -> NDArray[np.float64]:
+    """(blocks,) how likely a sample is of each block where any position may need any."""
+    summed: NDArray[np.float64] = settings.first_row.astype(np.float64)
+    if settings.weights is not None:
+        summed = np.r_[0.0, np.cumsum(settings.weights.of)][settings.first_row]
+    shares: NDArray[np.float64] = np.diff(summed) / summed[-1]
+    return shares
 
 
 def read_factor(
     settings: PlanSettings, memory: Int, batch: int, ranks: Ranks, room: int | None
 ) -> float:
-    """How often an epoch reads each byte of the blocks, over all ranks; for the full order over
-    blocks an estimate.
+    """How often an epoch reads each byte of the blocks, over all ranks; an estimate where any
+    position may need any block.
 
     Args:
         memory: (blocks,) int64, bytes of each block in memory.
@@ -87,7 +99,7 @@ def _full_factor(
     settings: PlanSettings, memory: Int, batch: int, ranks: Ranks, room: int | None
 ) -> float:
     """Each ticket meets its blocks anew but for those that are in memory by chance."""
-    share = np.diff(settings.first_row) / settings.total
+    share = _shares(settings)
     own = max(1, -(-batch // ranks.size))
     met = 1 - (1 - share) ** own
     if room is None:
