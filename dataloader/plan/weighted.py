@@ -75,7 +75,8 @@ class Weighted:
         scaled = of / of.max()
         parts = np.floor(scaled * (PARTS / scaled.sum())).astype(np.int64)
         parts = np.maximum(parts, of > 0)
-        return np.r_[0, np.cumsum(parts)].astype(np.int64)
+        before: Int = np.r_[0, np.cumsum(parts)].astype(np.int64)
+        return before
 
     def _rings(self) -> Int:
         """(samples,) records in the order that they ring."""
@@ -85,8 +86,7 @@ class Weighted:
         uniform = _uniform(self._key, chosen) + 2.0**-54
         clocks = np.log(-np.log(uniform)) - np.log(weights.of[chosen])
         order = np.argsort(clocks, kind="stable")[: weights.samples]
-        rung: Int = chosen[order]
-        return rung
+        return chosen[order]
 
 
 def _uniform(key: tuple[int, int], counters: Int) -> NDArray[np.float64]:
