@@ -20,6 +20,7 @@ from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.kept import Kept
 from forebay.dataloader.flow.line import Line, LineSettings
+from forebay.dataloader.flow.mend import Mender
 from forebay.dataloader.flow.runner import Runner, Stages
 from forebay.dataloader.flow.ticket import Cutting
 from forebay.dataloader.least_memory import (
@@ -32,6 +33,7 @@ from forebay.dataloader.least_memory import (
 )
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.quality import read_factor, shuffle_quality
+from forebay.dataloader.plan.substitutes import Substitutes
 from forebay.dataloader.plan.window import WindowShape, window_shape
 from forebay.formats.column import Block
 from forebay.formats.dataset import ShardDataset
@@ -114,7 +116,8 @@ class Builder:
                 cutting, config.prefetch, evict_early=plan.keep_for_later, kept=self._kept
             ),
         )
-        return Runner(line, stages, config.threads, self._board, self._where, lease)
+        mender = self._mender(stages, cutting, lease)
+        return Runner(line, stages, config.threads, self._board, self.where, lease, mender)
 
     def explain(self) -> Explanation:
         """What runs will do, and why."""
@@ -149,6 +152,13 @@ class Builder:
         if self._kept is not None:
             self._kept.trim(nbytes - freed)
 
+    def _mender(self, stages: Stages, cutting: Cutting, lease: Budget) -> Mender | None:
+        on_error = self._config.errors.on_error
+        if on_error == "raise":
+            return None
+        substitutes = Substitutes(self.plan) if on_error == "replace" else None
+        return Mender(stages.fetch, stages.decode, cutting, lease, substitutes)
+
     def _fits(self, costs: Costs, batch_bytes: int) -> bool:
         """Whether all blocks fit in memory beside the work, so that they can stay."""
         config, held = self._config, int(self._dataset.blocks.memory.sum() * costs.share)
@@ -169,7 +179,8 @@ class Builder:
             weights=config.weights,
         )
 
-    def _where(self, block: int, row: int) -> tuple[str, int]:
+    def where(self, block: int, row: int) -> tuple[str, int]:
+        """(shard, record of it) of a (block, row of it)."""
         shard, inside = self._dataset.shard_of(block)
         return shard.file, int(np.sum(shard.block_rows[:inside])) + row
 

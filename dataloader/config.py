@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +17,16 @@ from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.flow.threads import available_cpus
 from forebay.dataloader.plan.order import OrderName
 from forebay.dataloader.plan.weighted import Weights
+from forebay.dataloader.quarantine import ErrorPolicy
 from forebay.formats.dataset import ShardDataset
 from forebay.formats.record import Schema
 from forebay.formats.size import parse_size
 
 SHUFFLES = ("window", "full", "blocks")
 DEVICES = ("cpu",)
+ON_ERROR = ("raise", "skip", "replace")
+ERROR_SHARE, LEAST_ERRORS = 0.01, 10
+"""Without `max_errors` so large a part of a rank's samples may be faulty; so many in any case."""
 UNEVEN = ("pad", "wrap", "drop")
 
 
@@ -39,6 +45,7 @@ class LoaderConfig:
         affinity: whether lanes of the window order keep their blocks from epoch to epoch.
         weights: of the weighted order; None in the others.
         prefetch: batches under way at once, ready ones included.
+        errors: what is done about samples that cannot be delivered.
     """
 
     global_batch: int
@@ -53,6 +60,7 @@ class LoaderConfig:
     weights: Weights | None
     prefetch: int
     device: str
+    errors: ErrorPolicy
 
     @property
     def batch_size(self) -> int:
@@ -119,6 +127,48 @@ def weights_of(
         )
     found.flags.writeable = False
     return Weights(found, samples, bool(replacement))
+
+
+def errors_of(
+    on_error: object, max_errors: object, quarantine: object, samples: int
+) -> ErrorPolicy:
+    """What is done about samples that cannot be delivered.
+
+    Args:
+        samples: of an epoch, of this rank.
+
+    Raises:
+        TypeError, ValueError: an argument is wrong, or the file cannot be written.
+    """
+    match on_error:
+        case "raise":
+            if max_errors is not None or quarantine is not None:
+                raise ValueError(
+                    'max_errors and quarantine go with on_error="skip" or "replace"; the default '
+                    '"raise" ends at the first fault'
+                )
+        case "skip" | "replace":
+            pass
+        case _:
+            raise ValueError(f"on_error must be one of {ON_ERROR}, got {on_error!r}")
+    if isinstance(max_errors, float):
+        if not 0 <= max_errors <= 1:
+            raise ValueError(f"max_errors as a share must be from 0.0 to 1.0, got {max_errors}")
+        most = math.ceil(max_errors * samples)
+    elif max_errors is None:
+        most = max(LEAST_ERRORS, math.ceil(ERROR_SHARE * samples))
+    else:
+        most = whole("max_errors", max_errors, 0)
+    if quarantine is None:
+        return ErrorPolicy(on_error, most, None)
+    if not isinstance(quarantine, str | os.PathLike):
+        raise TypeError(f"quarantine must be a path, got {type(quarantine).__name__}")
+    file = os.path.abspath(os.fspath(quarantine))
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644))
+    except OSError as e:
+        raise ValueError(f"quarantine: {file} cannot be written: {e.strerror}") from e
+    return ErrorPolicy(on_error, most, file)
 
 
 def affinity_of(affinity: object, order: OrderName) -> bool:

@@ -21,13 +21,16 @@ class Ties:
 
     Args:
         build: a run of an epoch from a position on, not started.
-        note: is told what each batch that is handed out is: part of a ticket, and which.
+        note: is told of each batch before it is handed out, what part of a ticket it is, and which;
+            it may refuse it.
+        began: is told that a pass begins.
     """
 
     course: Course
     progress: Progress
     build: Callable[[Position], Runner]
     note: Callable[[About, int], None]
+    began: Callable[[], None]
 
 
 class EpochIterator:
@@ -47,13 +50,16 @@ class EpochIterator:
             self._runner.close()
             self._runner = self._begin()
         try:
-            sealed = next(self._runner)
+            batch, n, part, about = next(self._runner)
+            try:
+                ties.note(about, part)
+            except BaseException as e:
+                self._runner.end_by(e)
+                raise
         except BaseException:
             ties.progress.ended(perf_counter() - start)
             raise
-        batch, n, part, about = sealed
         ties.course.delivered(about.ticket, part)
-        ties.note(about, part)
         ties.progress.delivered(n, perf_counter() - start)
         return batch
 
@@ -65,6 +71,7 @@ class EpochIterator:
     def _begin(self) -> Runner:
         runner = self._ties.build(self._ties.course.begin())
         self._ties.progress.began()
+        self._ties.began()
         runner.end_with(self)
         weakref.finalize(self, runner.drop)
         # Not before: an interrupt in between would leave threads that nobody ends.

@@ -17,6 +17,7 @@ from forebay.dataloader.config import (
     LoaderConfig,
     affinity_of,
     decoders_of,
+    errors_of,
     global_batch_of,
     memory_of,
     order_of,
@@ -37,6 +38,7 @@ from forebay.dataloader.flow.info import BatchInfo
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.iterator import EpochIterator, Ties
 from forebay.dataloader.progress import Progress
+from forebay.dataloader.quarantine import Quarantine
 from forebay.formats.dataset import ShardDataset
 from forebay.telemetry.meter import Board
 from forebay.telemetry.stats import LoaderStats
@@ -93,6 +95,16 @@ class DataLoader:
         num_samples: drawn in an epoch; by default as many as there are records with a weight.
         replacement: whether a record may be drawn again before all others have been.
 
+        on_error: what to do about a sample that cannot be delivered, since its bytes are damaged or
+            cannot be decoded. "raise" raises SampleError at its batch. "skip" leaves it out of the
+            batch. "replace" lets another record stand in at its position: the first good one of its
+            block in an order that depends on the seed, epoch and position alone, or of the blocks
+            behind it. `batch_info.faults` tells of both.
+        max_errors: how many such samples one pass over an epoch may have, a number, or as a float
+            a share of the rank's samples; more raise TooManyFaults. By default 1 %, at least 10.
+        quarantine: a file to which each such sample is appended as a line of JSON: position, shard,
+            record, stage, cause and what was done. Without it the log tells.
+
     A batch is a list of the dataset's columns in the order they were asked for, or a dict when
     none were asked for. Fields of one shape become tensors (N, ...), which share no memory with
     the loader; others become lists of N values.
@@ -123,6 +135,9 @@ class DataLoader:
         weights: ArrayLike | None = None,
         num_samples: int | None = None,
         replacement: bool = True,
+        on_error: str = "raise",
+        max_errors: int | float | None = None,
+        quarantine: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(dataset, ShardDataset):
             raise TypeError(
@@ -148,6 +163,12 @@ class DataLoader:
             weights=weighting,
             prefetch=whole("prefetch", prefetch, 1),
             device=device,
+            errors=errors_of(
+                on_error,
+                max_errors,
+                quarantine,
+                -(-(weighting.samples if weighting else len(dataset)) // ranks.size),
+            ),
         )
         images, pads = decoders_of(decode, dataset.schema)
         board, budget = Board(), Budget(self.config.memory)
@@ -165,6 +186,7 @@ class DataLoader:
         self._course = Course(lambda sample: not steps(total - sample))
         self._attached: dict[str, Stateful] = {}
         self._about: tuple[About, int] | None = None
+        self._quarantine = Quarantine(self.config.errors, self._builder.where, ranks.rank)
 
     def __len__(self) -> int:
         """Batches in an epoch."""
@@ -173,7 +195,15 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         """The batches of the next epoch, from the first on; or from where `load_state_dict` or
         `seek` set the position."""
-        return EpochIterator(Ties(self._course, self._progress, self._builder.run, self._delivered))
+        return EpochIterator(
+            Ties(
+                self._course,
+                self._progress,
+                self._builder.run,
+                self._deliver,
+                self._quarantine.begin,
+            )
+        )
 
     @property
     def epoch(self) -> int:
@@ -280,7 +310,9 @@ class DataLoader:
         batches, ranks, memory and decoders. Print it, or take `to_dict()`."""
         return self._builder.explain()
 
-    def _delivered(self, about: About, part: int) -> None:
+    def _deliver(self, about: About, part: int) -> None:
+        if about.ticket.parts[part].faults:
+            self._quarantine.note(about.info(part))
         self._about = (about, part)
 
     def __reduce__(self) -> NoReturn:

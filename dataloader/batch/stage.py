@@ -52,7 +52,7 @@ class About:
 
     def info(self, part: int) -> BatchInfo:
         """About the batch that is part number `part` of the ticket."""
-        step, first, stop, repeats, n_global, after = self.ticket.parts[part]
+        step, first, stop, repeats, n_global, after, faults = self.ticket.parts[part]
         n, places = stop - first - repeats, slice(first, stop)
         return BatchInfo(
             epoch=self.ticket.epoch,
@@ -62,6 +62,7 @@ class About:
             n_global=n_global,
             weight=n * self.ranks / n_global if n_global else 0.0,
             after=after,
+            faults=faults,
             lengths={name: lengths[places] for name, lengths in self.lengths.items()},
         )
 

@@ -111,6 +111,44 @@ def pad(field: Field, spec: Pad, chosen: Selection, parts: tuple[Part, ...], slo
     return int(flat.nbytes + lengths.nbytes)
 
 
+def pad_more(
+    field: Field, spec: Pad, chosen: Selection, parts: tuple[Part, ...], slot: Slot
+) -> int:
+    """As `pad` for some places of a slot that is padded already: other samples take them. A batch
+    that one of them is too long for gets a wider array."""
+    taken = 0
+    firsts = np.array([part.first for part in parts])
+    for column, rows, places in chosen.runs(field.name):
+        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+            part = int(np.searchsorted(firsts, place, side="right")) - 1
+            start, length = int(column.starts[row]), int(column.lengths[row])
+            if spec.length is not None:
+                length = min(length, spec.length)
+            width = int(spec.widths(np.array([length]), np.array([0]))[0])
+            taken += _widen(field, spec, slot, part, width)
+            line = slot.padded[field.name][part][place - int(firsts[part])]
+            line[:] = spec.filler(field.dtype)
+            at = len(line) - length if spec.side == "left" else 0
+            line[at : at + length] = column.values[start : start + length]
+            slot.lengths[field.name][place] = length
+    return taken
+
+
+def _widen(field: Field, spec: Pad, slot: Slot, part: int, width: int) -> int:
+    """Makes a batch's array at least so wide; returns the bytes that it took."""
+    narrow = slot.padded[field.name][part]
+    count, had = narrow.shape
+    if width <= had:
+        return 0
+    size: int = count * width * field.element.itemsize
+    flat = slot.take(rounded(max(1, size)))[:size].view(field.element)
+    wide = flat.reshape(count, width)
+    wide[:] = spec.filler(field.dtype)
+    (wide[:, width - had :] if spec.side == "left" else wide[:, :had])[:] = narrow
+    slot.padded[field.name][part] = wide
+    return size
+
+
 def _blocks(field: Field, chosen: Selection) -> RaggedBlocks:
     columns = chosen.columns(field.name)
     ragged = [(c.values, c.starts, c.lengths) for c in columns if isinstance(c, VarColumn)]

@@ -12,7 +12,7 @@ from forebay.dataloader.decode.columns import collect, gather, is_dense, variabl
 from forebay.dataloader.decode.draws import field_key, uniforms
 from forebay.dataloader.decode.image.choice import image_decoder
 from forebay.dataloader.decode.image.decoder import ImageDecoder
-from forebay.dataloader.decode.pad import Pad, pad
+from forebay.dataloader.decode.pad import Pad, pad, pad_more
 from forebay.dataloader.decode.selection import Bad, Selection, select
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.together import by_width
@@ -92,7 +92,9 @@ class DecodeStage:
     def _gather(self, field: Field, chosen: Selection, ticket: Ticket, slot: Slot) -> Bad:
         if is_dense(field):
             return gather(field, chosen, slot.arrays[field.name])
-        self._charge(slot, pad(field, self._pads[field.name], chosen, ticket.parts, slot))
+        # Padded already: these are records that stand in for others.
+        fill = pad_more if field.name in slot.padded else pad
+        self._charge(slot, fill(field, self._pads[field.name], chosen, ticket.parts, slot))
         return {}
 
     def _find_lists(self, chosen: Selection, slot: Slot) -> dict[str, RaggedRows | None]:

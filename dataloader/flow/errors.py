@@ -2,6 +2,7 @@
 
 LoaderError (RuntimeError)
 ├── SampleError       a sample cannot be delivered; carries where it stands and the cause
+├── TooManyFaults     more samples could not be delivered than max_errors allows
 ├── DecodeError       the bytes of a field are not what its kind says; a SampleError's cause
 ├── StageFailed       a stage raised something that no damage of data explains
 ├── CursorError       also ValueError: a state that this loader cannot go on from
@@ -49,6 +50,10 @@ class SampleError(LoaderError):
             f"sample at position {self.position} (shard {self.shard}, record {self.record}) "
             f"failed in {self.stage}: {self.cause}{more}; {_REMEDIES[self.stage]}"
         )
+
+
+class TooManyFaults(LoaderError):
+    """More samples of an epoch could not be delivered than `max_errors` allows."""
 
 
 class DecodeError(LoaderError):

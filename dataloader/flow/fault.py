@@ -19,6 +19,8 @@ class Fault:
         row: the record's row in the block.
         stage: where the damage was found.
         cause: the damage.
+        replacement: (block, row) of the record that is delivered at its position instead; None: the
+            sample is left out.
     """
 
     place: int
@@ -27,6 +29,7 @@ class Fault:
     row: int
     stage: Literal["fetch", "decode"]
     cause: Exception
+    replacement: tuple[int, int] | None = None
 
 
 def fault_at(

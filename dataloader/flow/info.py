@@ -23,7 +23,9 @@ class BatchInfo:
         weight: n * ranks / n_global: the factor that makes a mean over ranks a mean over samples.
         after: where the next step begins in the epoch's global order.
         lengths: of each padded field, (N,) int64: elements of each sample without the padding.
-        faults: samples of it that could not be delivered.
+        faults: samples of it that could not be delivered, with their place in the batch as it was
+            planned; where another record stands in at that place it says which, else the sample is
+            left out and those behind it moved up.
     """
 
     epoch: int

@@ -21,6 +21,7 @@ from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import LoaderClosed, SampleError, StageFailed
 from forebay.dataloader.flow.fault import fault_at
 from forebay.dataloader.flow.line import Flight, Line, LoadTask, SealTask, SliceTask, Task
+from forebay.dataloader.flow.mend import Mender
 from forebay.dataloader.flow.stage import Batch, Decode, Device, Fetch
 from forebay.dataloader.flow.watch import stacks
 from forebay.telemetry.meter import Board, Meter
@@ -51,6 +52,7 @@ class Runner:
         threads: that work; with 0 the consumer does the work inside `next`.
         where: (shard, record) of a (block, row of it), for messages.
         lease: of the budget, that the stages charge to; closed with the run.
+        mender: of tickets with faults; None ends the run at the first.
 
     Threads hold the runner, never the iterator that owns it, so that an iterator dropped by its
     consumer is collected and closes its runner.
@@ -64,7 +66,9 @@ class Runner:
         board: Board,
         where: Callable[[int, int], tuple[str, int]],
         lease: Budget,
+        mender: Mender | None = None,
     ) -> None:
+        self._mender = mender
         self._line = line
         self._stages = stages
         self._board = board
@@ -198,6 +202,11 @@ class Runner:
             # Of an interrupt in between nobody would call us again.
             self._end()
             raise
+
+    def end_by(self, error: BaseException) -> None:
+        """Closes since the consumer's side found an error; later calls of `next` name it."""
+        self._error = error
+        self.close()
 
     def drop(self) -> None:
         """Closes for a finalizer, which may run anywhere: it takes no lock and waits not for long.
@@ -419,6 +428,11 @@ class Runner:
 
     def _seal(self, task: SealTask) -> None:
         flight, stages = task.flight, self._stages
+        if flight.faults and flight.slot is not None and self._mender is not None:
+            with self._board["mend"].span() as span:
+                flight.ticket = self._mender.mend(flight.ticket, flight.slot, flight.faults)
+                span.items = len(flight.faults)
+            flight.faults = {}
         ticket, slot = flight.ticket, flight.slot
         first_fault = min(flight.faults, default=len(ticket))
         batches: list[Any] = []

@@ -50,6 +50,18 @@ class BatchPolicy(Protocol):
         ...
 
 
+class Substitutes(Protocol):
+    """Says which records may stand in for one that cannot be delivered."""
+
+    def blocks(self, block: int) -> Iterator[int]:
+        """The blocks to look in for a record of this one."""
+        ...
+
+    def rows(self, epoch: int, position: int, block: int) -> list[int]:
+        """The rows of a block to try for the sample at a position, in order."""
+        ...
+
+
 class Fetch(Protocol):
     """Makes blocks resident. Stateless: the flow keeps what it returns."""
 

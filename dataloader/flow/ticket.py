@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from forebay.dataloader.flow.fault import Fault
 
 Int = NDArray[np.int64]
 
@@ -54,6 +57,7 @@ class Part(NamedTuple):
         repeats: places at its end whose samples come again and count for nothing.
         n_global: samples of this step over all ranks, without repeats.
         after: where the next step begins in the epoch's global order.
+        faults: samples of it that could not be delivered, by place in the batch as it was planned.
     """
 
     step: int
@@ -62,6 +66,7 @@ class Part(NamedTuple):
     repeats: int
     n_global: int
     after: int
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +145,13 @@ class Cutting:
     threads: int
     decodes: bool
     gathers: bool
+
+
+def kinds(cutting: Cutting) -> tuple[bool, ...]:
+    """Of each kind of slice that a ticket is cut into, whether it gathers."""
+    if not cutting.decodes:
+        return (True,)
+    return (False, True) if cutting.gathers else (False,)
 
 
 def cut(ticket: Ticket, cutting: Cutting) -> list[Slice]:

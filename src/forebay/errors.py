@@ -11,6 +11,7 @@ from forebay.dataloader.flow.errors import (
     LoaderError,
     SampleError,
     StageFailed,
+    TooManyFaults,
 )
 from forebay.formats.errors import (
     ChecksumMismatch,
@@ -50,6 +51,7 @@ __all__ = [
     "SourceError",
     "StageFailed",
     "StorageError",
+    "TooManyFaults",
     "TruncatedShard",
     "UnfinishedDataset",
 ]

@@ -1,0 +1,39 @@
+"""Which records may stand in for one that cannot be delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from forebay.dataloader.plan.epoch import PlanSettings
+from forebay.kernels.permute import permute
+from forebay.kernels.philox import derive_key
+
+# The purpose that keys of substitutes are derived for; a number for ever, see plan.order.
+PURPOSE_SUBSTITUTES = 9
+
+BLOCKS, ROWS = 8, 64
+"""Blocks that are looked at, and rows of each."""
+
+
+class Substitutes:
+    """The candidates for a position, a function of (seed, epoch, position) and its block alone: the
+    rows of its own block in keyed order, then those of the blocks behind it, round the end."""
+
+    def __init__(self, settings: PlanSettings) -> None:
+        self._first_row = settings.first_row
+        self._seed = settings.seed
+
+    def blocks(self, block: int) -> Iterator[int]:
+        """The blocks to look in, that of the record itself first."""
+        count = len(self._first_row) - 1
+        for i in range(min(BLOCKS, count)):
+            yield (block + i) % count
+
+    def rows(self, epoch: int, position: int, block: int) -> list[int]:
+        """The rows of a block to try, in order."""
+        count = int(self._first_row[block + 1] - self._first_row[block])
+        key = derive_key(self._seed, epoch, PURPOSE_SUBSTITUTES, position)
+        rows: list[int] = permute(count, key, np.arange(min(count, ROWS), dtype=np.int64)).tolist()
+        return rows
