@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import images, pixels
-from .case import FOREBAY, Epochs, Ready, Setting, Unavailable
+from .case import FOREBAY, Epochs, Ready, Setting
 
 RESUME = replace(
     images.IMAGES,
@@ -55,8 +55,6 @@ def _keeping(loader: Any) -> Iterable[Any]:
 def forebay(setting: Setting) -> Ready:
     """As forebay in images, with state_dict and load_state_dict."""
     loader: Any = images.IMAGES.peers["forebay"].start
-    if not hasattr(loader(setting), "load_state_dict"):
-        raise Unavailable("this version of forebay has no load_state_dict")
     return _stateful(lambda: loader(setting))
 
 
