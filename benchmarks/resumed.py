@@ -134,7 +134,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", default="1000,10000000", help="sizes, separated by commas")
     parser.add_argument("--data", type=Path, help="folder to keep the datasets in, 0.6 GB in all")
     parser.add_argument("--rounds", type=int, default=21, help="the median counts")
-    parser.add_argument("--memory", default="256MB", help="of the loader")
+    parser.add_argument("--memory", default="4GB", help="of the loader")
     parser.add_argument("--json", action="store_true", help="print JSON rather than a table")
     a = parser.parse_args(given)
     try:
