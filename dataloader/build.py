@@ -6,22 +6,28 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from forebay.dataloader.batch.collating import CollatingStage
 from forebay.dataloader.batch.fixed import Fixed
+from forebay.dataloader.batch.samples import Samples, sample_bytes
 from forebay.dataloader.batch.stage import BatchStage
 from forebay.dataloader.config import LoaderConfig
 from forebay.dataloader.cursor import Position
+from forebay.dataloader.decode.generators import Generators, Warned
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
-from forebay.dataloader.decode.stage import DecodeStage
+from forebay.dataloader.decode.stage import DecodeStage, UserPart
+from forebay.dataloader.decode.user_code import Caller, Views
 from forebay.dataloader.device.cpu import CpuDevice
 from forebay.dataloader.device.pool import SlotPool
 from forebay.dataloader.explain import Explanation
 from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.kept import Kept
+from forebay.dataloader.flow.learned import Learned
 from forebay.dataloader.flow.line import Line, LineSettings
 from forebay.dataloader.flow.mend import Mender
 from forebay.dataloader.flow.runner import Runner, Stages
+from forebay.dataloader.flow.stage import Batch
 from forebay.dataloader.flow.ticket import Cutting
 from forebay.dataloader.least_memory import (
     Costs,
@@ -67,23 +73,33 @@ class Builder:
         self._pool = SlotPool(budget)
         self.policy = Fixed(config.global_batch, config.uneven)
         costs = Costs.of(dataset)
-        self._batch = BatchStage(
+        fields = BatchStage(
             dataset.schema,
             images,
             pads,
             as_dict=dataset.columns is None,
             list_bytes=list_bytes(dataset, costs, images),
             ranks=config.ranks.size,
+            kept=config.user is not None,
         )
         # A batch is never larger than the epoch.
         samples = config.weights.samples if config.weights else len(dataset)
-        batch_bytes = self._batch.declare().nbytes(min(config.batch_size, samples))
+        batch_bytes = fields.declare().nbytes(min(config.batch_size, samples))
         self._share = costs.share
         fits = self._fits(costs, batch_bytes)
         self.plan = self._settings(fits)
-        check_memory(config, self.plan, dataset, costs, batch_bytes)
-        # What is decoded takes so long that a batch of it is enough for a ticket.
-        self._together = 1 if images else together(config, self.plan, dataset, costs, batch_bytes)
+        spare = check_memory(config, self.plan, dataset, costs, batch_bytes)
+        # Decoding, and user code too, takes so long that a batch is enough for a ticket.
+        self._together = 1
+        if not images and config.user is None:
+            self._together = together(config, self.plan, dataset, costs, batch_bytes)
+        # Until it is known better, samples of a map are taken to be so large that two batches of
+        # them, twice each while they are collated, fill what memory is left.
+        self._learned = Learned(spare // (4 * config.batch_size))
+        self._warned = Warned()
+        self._batch: Batch = fields
+        if config.user is not None and config.user.map is not None:
+            self._batch = CollatingStage(fields, self._learned, config.ranks.size)
         self._kept = Kept(budget, _undamaged) if fits else None
         indexes = index_bytes(dataset, config.memory)
         budget.charge("indexes", indexes)
@@ -97,18 +113,29 @@ class Builder:
         lease = self._budget.lease()
         stages = Stages(
             fetch=FetchStage(self._dataset, self._board),
-            decode=DecodeStage(self._dataset.schema, self._images, self._pads, config.seed, lease),
+            decode=DecodeStage(
+                self._dataset.schema,
+                self._images,
+                self._pads,
+                config.seed,
+                lease,
+                self._user_part(at.step),
+            ),
             batch=self._batch,
             device=CpuDevice(self._pool),
         )
         cutting = Cutting(
             config.threads,
-            decodes=bool(self._images),
-            gathers=len(self._images) < len(self._dataset.schema),
+            decodes=bool(self._images) or config.user is not None,
+            gathers=(
+                bool(self._pads)
+                if config.user is not None
+                else len(self._images) < len(self._dataset.schema)
+            ),
         )
         line = Line(
             plan.tickets(at.sample, at.step),
-            self._batch.declare(),
+            self._batch.declare,
             lease,
             stages.fetch,
             stages.device,
@@ -144,6 +171,7 @@ class Builder:
             memory=config.memory,
             threads=config.threads,
             decoders=dict.fromkeys(self._images, native) | dict.fromkeys(self._pads, "pad"),
+            user_code={} if config.user is None else config.user.names(),
         )
 
     def trim(self, nbytes: int) -> None:
@@ -151,6 +179,19 @@ class Builder:
         freed = self._pool.trim(nbytes)
         if self._kept is not None:
             self._kept.trim(nbytes - freed)
+
+    def _user_part(self, step: int) -> UserPart | None:
+        config, schema = self._config, self._dataset.schema
+        if config.user is None:
+            return None
+        views = Views(
+            Samples(schema, self._images, as_dict=self._dataset.columns is None), sample_bytes
+        )
+        generators = Generators(
+            config.seed, config.user.torch, config.threads == 0, step, self._warned
+        )
+        caller = Caller(config.user, config.seed, views, generators, self._board["user code"])
+        return UserPart(caller, self._learned)
 
     def _mender(self, stages: Stages, cutting: Cutting, lease: Budget) -> Mender | None:
         on_error = self._config.errors.on_error

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from forebay.dataloader.batch.fixed import Uneven
+from forebay.dataloader.decode.generators import TorchGenerator
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
+from forebay.dataloader.decode.user_code import UserCode
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.flow.threads import available_cpus
 from forebay.dataloader.plan.order import OrderName
@@ -46,6 +48,7 @@ class LoaderConfig:
         weights: of the weighted order; None in the others.
         prefetch: batches under way at once, ready ones included.
         errors: what is done about samples that cannot be delivered.
+        user: code that sees or makes the samples; None where there is none.
     """
 
     global_batch: int
@@ -61,6 +64,7 @@ class LoaderConfig:
     prefetch: int
     device: str
     errors: ErrorPolicy
+    user: UserCode | None = None
 
     @property
     def batch_size(self) -> int:
@@ -169,6 +173,32 @@ def errors_of(
     except OSError as e:
         raise ValueError(f"quarantine: {file} cannot be written: {e.strerror}") from e
     return ErrorPolicy(on_error, most, file)
+
+
+def user_code_of(
+    map: object, filter: object, pads: Mapping[str, Pad], torch: TorchGenerator
+) -> UserCode | None:
+    """The code that `map=` and `filter=` give.
+
+    Raises:
+        TypeError: one of them cannot be called.
+        ValueError: a map together with paddings.
+    """
+    for name, code in (("map", map), ("filter", filter)):
+        if code is not None and not callable(code):
+            raise TypeError(
+                f"{name} must be a function of one sample, got {code!r:.100} of type "
+                f"{type(code).__name__}"
+            )
+    if map is not None and pads:
+        raise ValueError(
+            f"decode[{next(iter(pads))!r}]: Pad makes a batch of all its samples at once, but map "
+            "makes each by itself, before there is a batch; leave Pad out and let map return "
+            "tensors of one length"
+        )
+    if map is None and filter is None:
+        return None
+    return UserCode(map, filter, torch)  # type: ignore[arg-type]
 
 
 def affinity_of(affinity: object, order: OrderName) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from forebay.dataloader.flow.errors import CursorError
@@ -20,6 +20,8 @@ KEYS = frozenset(
     ("forebay_cursor", "fingerprint", "generation", "plan", "seed", "epoch", "position", "step",
      "batch", "decode")
 )  # fmt: skip
+CODE = ("map", "filter")
+"""Fields that are there where user code is."""
 
 
 class Position(NamedTuple):
@@ -48,6 +50,8 @@ class Stream:
         plan: settings of the order: its name, and for windows their shape.
         seed: of the order and of every sample's random numbers.
         decode: a digest of what is made of fields, see `decode_digest`.
+        code: by "map" and "filter", where there is one, the name of the user's function. A name
+            tells one from another; of what it does it tells nothing.
     """
 
     fingerprint: str
@@ -56,6 +60,7 @@ class Stream:
     plan: Mapping[str, str | int]
     seed: int
     decode: str
+    code: Mapping[str, str] = field(default_factory=dict)
 
 
 def decode_digest(columns: tuple[str, ...] | None, decode: Mapping[str, object]) -> str:
@@ -87,6 +92,7 @@ def write(stream: Stream, batch: Mapping[str, str | int], at: Position) -> dict[
         "step": at.step,
         "batch": dict(batch),
         "decode": stream.decode,
+        **stream.code,
     }
 
 
@@ -94,7 +100,7 @@ def read(state: object, stream: Stream, allow: frozenset[str] = frozenset()) -> 
     """The position that a cursor tells, for a loader of this stream.
 
     Args:
-        allow: fields that may differ: "decode".
+        allow: fields that may differ: "decode", "map", "filter".
 
     Raises:
         CursorError: it is no cursor, or one of another stream; names the field.
@@ -148,6 +154,14 @@ def _same(state: Mapping[str, Any], stream: Stream, allow: frozenset[str]) -> No
             "decode: the cursor is of a loader with other columns= or decode=, so samples would "
             'change within the epoch; give the same, or load_state_dict(..., allow=["decode"])'
         )
+    for name in CODE:
+        got, ours = state.get(name), stream.code.get(name)
+        if got != ours and name not in allow:
+            raise CursorError(
+                f"{name}: the cursor is of a loader with {name}={got}, this one's is {ours}, so "
+                f"samples would change within the epoch; give the same, or "
+                f'load_state_dict(..., allow=["{name}"])'
+            )
 
 
 def _whole(state: Mapping[str, Any], name: str, most: int) -> int:

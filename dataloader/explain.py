@@ -29,6 +29,7 @@ class Explanation:
         memory: bytes that the loader may hold.
         threads: that work; 0 works in the consumer.
         decoders: of each decoded field, "native", "pillow" or "pad".
+        user_code: of "map" and "filter", where they were given, module and name.
     """
 
     order: str
@@ -48,6 +49,7 @@ class Explanation:
     memory: int
     threads: int
     decoders: Mapping[str, str]
+    user_code: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """As a dict that JSON takes."""
@@ -66,7 +68,19 @@ class Explanation:
             f"memory: {self.memory} bytes; threads: {self.threads}",
         ]
         lines += [f"decode {name}: {kind}" for name, kind in self.decoders.items()]
+        lines += [f"{role} {name}: {self._calling()}" for role, name in self.user_code.items()]
         return "\n".join(lines)
+
+    def _calling(self) -> str:
+        if self.threads:
+            return (
+                "user code in the threads, one at a time where it is Python, which holds the GIL; "
+                "draws from forebay.sample_rng() are exact, those from global generators are not"
+            )
+        return (
+            "user code in the consumer's thread; forebay.sample_rng() is exact, and so are random, "
+            "numpy.random and torch, which are seeded for each sample (about 7 us)"
+        )
 
     def _order(self) -> str:
         if self.order != "window":

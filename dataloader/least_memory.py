@@ -109,14 +109,16 @@ def check_memory(
     dataset: ShardDataset,
     costs: Costs,
     batch_bytes: int,
-) -> None:
+) -> int:
     """Refuses a budget that cannot hold the order's blocks, a read, two batches and the indexes.
+
+    Returns the bytes that it has beyond these.
 
     Raises:
         ValueError: names the least value that works.
     """
     if not len(dataset.blocks):
-        return
+        return config.memory
     blocks = (dataset.blocks.memory * costs.share).astype("int64")
     if plan.by_record:
         window = scattered_bytes(dataset, config.batch_size)
@@ -134,6 +136,7 @@ def check_memory(
             "more, or a smaller batch_size or window_bytes"
         )
     _warn(config, plan, dataset, held=int(blocks.sum()))
+    return config.memory - least
 
 
 def together(

@@ -4,9 +4,10 @@ where it stands."""
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
+import torch
 import torch.distributed
 from numpy.typing import ArrayLike
 
@@ -24,11 +25,20 @@ from forebay.dataloader.config import (
     ranks_of,
     threads_of,
     uneven_of,
+    user_code_of,
     weights_of,
     whole,
 )
 from forebay.dataloader.course import Course
-from forebay.dataloader.cursor import MOST_EPOCH, Position, Stream, decode_digest, read, write
+from forebay.dataloader.cursor import (
+    CODE,
+    MOST_EPOCH,
+    Position,
+    Stream,
+    decode_digest,
+    read,
+    write,
+)
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.explain import Explanation
@@ -43,7 +53,7 @@ from forebay.formats.dataset import ShardDataset
 from forebay.telemetry.meter import Board
 from forebay.telemetry.stats import LoaderStats
 
-MAY_DIFFER = frozenset(("decode",))
+MAY_DIFFER = frozenset(("decode", *CODE))
 
 
 class Stateful(Protocol):
@@ -95,11 +105,16 @@ class DataLoader:
         num_samples: drawn in an epoch; by default as many as there are records with a weight.
         replacement: whether a record may be drawn again before all others have been.
 
+        map: a function of one sample: a tuple of the dataset's columns in the order they were asked
+            for, or a dict when none were asked for, with what `decode` makes of fields. What it
+            returns, of any structure, is collated with the others: see `docs/user_code.md`.
+        filter: a function of one sample, before `map`. Where it returns false the sample is left
+            out and its batch is shorter; no other sample moves. Without `map` batches are as ever.
         on_error: what to do about a sample that cannot be delivered, since its bytes are damaged or
-            cannot be decoded. "raise" raises SampleError at its batch. "skip" leaves it out of the
-            batch. "replace" lets another record stand in at its position: the first good one of its
-            block in an order that depends on the seed, epoch and position alone, or of the blocks
-            behind it. `batch_info.faults` tells of both.
+            cannot be decoded, or `map` or `filter` raised an exception. "raise" raises SampleError
+            at its batch. "skip" leaves it out of the batch. "replace" lets another record stand in
+            at its position: the first good one of its block in an order that depends on the seed,
+            epoch and position alone, or of the blocks behind it. `batch_info.faults` tells of both.
         max_errors: how many such samples one pass over an epoch may have, a number, or as a float
             a share of the rank's samples; more raise TooManyFaults. By default 1 %, at least 10.
         quarantine: a file to which each such sample is appended as a line of JSON: position, shard,
@@ -135,6 +150,8 @@ class DataLoader:
         weights: ArrayLike | None = None,
         num_samples: int | None = None,
         replacement: bool = True,
+        map: Callable[[Any], Any] | None = None,
+        filter: Callable[[Any], object] | None = None,
         on_error: str = "raise",
         max_errors: int | float | None = None,
         quarantine: str | os.PathLike[str] | None = None,
@@ -149,6 +166,8 @@ class DataLoader:
         ranks = ranks_of(rank, world_size, _group(), os.environ)
         weighting = weights_of(weights, num_samples, replacement, shuffle, len(dataset))
         order = "weighted" if weighting else order_of(shuffle, dataset)
+        images, pads = decoders_of(decode, dataset.schema)
+        user = user_code_of(map, filter, pads, torch.default_generator)
         self.dataset = dataset
         self.config = LoaderConfig(
             global_batch=global_batch_of(batch_size, global_batch_size, ranks),
@@ -169,8 +188,8 @@ class DataLoader:
                 quarantine,
                 -(-(weighting.samples if weighting else len(dataset)) // ranks.size),
             ),
+            user=user,
         )
-        images, pads = decoders_of(decode, dataset.schema)
         board, budget = Board(), Budget(self.config.memory)
         self._progress = Progress(board, budget, self.config.threads)
         self._builder = Builder(dataset, self.config, images, pads, board, budget)
@@ -181,6 +200,7 @@ class DataLoader:
             self._builder.plan.described(),
             self.config.seed,
             decode_digest(dataset.columns, {**images, **pads}),
+            user.names() if user else {},
         )
         steps, total = self._builder.policy.steps, self._builder.plan.total
         self._course = Course(lambda sample: not steps(total - sample))
@@ -254,7 +274,7 @@ class DataLoader:
         batch. What was attached gets its part.
 
         Args:
-            allow: fields that may differ from this loader's: "decode".
+            allow: fields that may differ from this loader's: "decode", "map", "filter".
 
         Raises:
             CursorError: it is damaged, or of another dataset, order or seed; names the field.

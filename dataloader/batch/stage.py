@@ -86,6 +86,7 @@ class BatchStage:
         as_dict: whether a batch is a dict of fields, or a list of them in order.
         list_bytes: estimated bytes of one sample's fields of differing size.
         ranks: that share each batch.
+        kept: whether fields that are padded are kept as they are too, for user code to see.
     """
 
     def __init__(
@@ -96,30 +97,20 @@ class BatchStage:
         as_dict: bool,
         list_bytes: int,
         ranks: int = 1,
+        kept: bool = False,
     ) -> None:
         self._schema = schema
         self._decoded = dict(decoded)
         self._padded = tuple(padded)
         self._as_dict = as_dict
-        self._list_bytes = list_bytes
         self._ranks = ranks
+        self._spec = self._declared(list_bytes, kept)
 
     def open(self) -> None:
         pass
 
     def declare(self) -> SlotSpec:
-        dense: list[DenseField] = []
-        lists: list[str] = []
-        for field in self._schema:
-            made = self._decoded.get(field.name)
-            if made is not None:
-                dense.append(DenseField(field.name, made.shape, made.stored))
-            elif field.kind == "fixed":
-                dense.append(DenseField(field.name, field.shape, field.dtype))
-            elif field.name not in self._padded:
-                lists.append(field.name)
-        varying = self._list_bytes if lists or self._padded else 0
-        return SlotSpec(tuple(dense), tuple(lists), self._padded, varying)
+        return self._spec
 
     def run(self, ticket: Ticket, count: int, slot: Slot) -> list[Sealed]:
         parts = [slice(part.first, part.stop) for part in ticket.parts[:count]]
@@ -140,13 +131,27 @@ class BatchStage:
     def close(self) -> None:
         pass
 
+    def _declared(self, list_bytes: int, kept: bool) -> SlotSpec:
+        dense: list[DenseField] = []
+        lists: list[str] = []
+        for field in self._schema:
+            made = self._decoded.get(field.name)
+            if made is not None:
+                dense.append(DenseField(field.name, made.shape, made.stored))
+            elif field.kind == "fixed":
+                dense.append(DenseField(field.name, field.shape, field.dtype))
+            elif kept or field.name not in self._padded:
+                lists.append(field.name)
+        varying = list_bytes if lists or self._padded else 0
+        return SlotSpec(tuple(dense), tuple(lists), self._padded, varying)
+
     def _values(self, name: str, slot: Slot, parts: Sequence[slice]) -> list[Any]:
         """The field's value in each batch."""
         if name in slot.arrays:
             whole = slot.arrays[name]
             values = [torch.from_numpy(whole[places]) for places in parts]
             made = self._decoded.get(name)
-            return values if made is None else [_seen(v, made) for v in values]
+            return values if made is None else [seen(v, made) for v in values]
         if name in slot.padded:
             return [torch.from_numpy(padded) for padded in slot.padded[name][: len(parts)]]
         batches = [slot.lists[name][places] for places in parts]
@@ -158,8 +163,8 @@ class BatchStage:
         ]
 
 
-def _seen(values: torch.Tensor, made: Decoded) -> torch.Tensor:
-    """The values in the dtype and layout asked for, of the same memory."""
+def seen(values: torch.Tensor, made: Decoded) -> torch.Tensor:
+    """A batch's values in the dtype and layout asked for, of the same memory."""
     if made.dtype == "bfloat16":
         values = values.view(torch.bfloat16)
     return values.permute(0, 3, 1, 2) if made.layout == "channels_last" else values

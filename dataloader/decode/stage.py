@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from forebay.dataloader.decode.pad import Pad, pad, pad_more
 from forebay.dataloader.decode.selection import Bad, Selection, select
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.decode.together import by_width
+from forebay.dataloader.decode.user_code import Caller
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import DecodeError
 from forebay.dataloader.flow.fault import Fault, fault_at
+from forebay.dataloader.flow.learned import Learned
 from forebay.dataloader.flow.scratch import Scratch
 from forebay.dataloader.flow.slot import Slot
 from forebay.dataloader.flow.ticket import LoadKey, Slice, Ticket
@@ -31,6 +34,18 @@ OBJECT_BYTES = 100
 """Of a Python value in a list, besides its content."""
 
 
+class UserPart(NamedTuple):
+    """User code in a run.
+
+    Args:
+        caller: calls it.
+        learned: is told how large it makes samples.
+    """
+
+    caller: Caller
+    learned: Learned
+
+
 class DecodeStage:
     """Gathers plain fields and decodes encoded ones. See `flow.stage.Decode`.
 
@@ -40,6 +55,7 @@ class DecodeStage:
         pads: how to pad ragged fields, by name; the others become lists.
         seed: of the samples' random numbers.
         budget: that pays for images while they are decoded, and for what varies in size.
+        user: code of the user that sees or makes the samples; None where there is none.
     """
 
     def __init__(
@@ -49,6 +65,7 @@ class DecodeStage:
         pads: Mapping[str, Pad],
         seed: int,
         budget: Budget,
+        user: UserPart | None = None,
     ) -> None:
         self._encoded = [f for f in schema if f.name in images]
         self._together, self._plain = by_width([f for f in schema if f.name not in images])
@@ -56,6 +73,7 @@ class DecodeStage:
         self._pads = dict(pads)
         self._seed = seed
         self._budget = budget
+        self._user = user
         self._scratch = Scratch(budget, "decode")
         self._lock = threading.RLock()
         self._decoders: dict[str, ImageDecoder] = {}
@@ -67,27 +85,67 @@ class DecodeStage:
 
     def run(self, task: Slice, blocks: Mapping[LoadKey, Block], slot: Slot) -> list[Fault]:
         chosen, unread = select(task, blocks)
-        bad: Bad = {}
-        if task.gathers:
-            lists = self._find_lists(chosen, slot)
-            for several in self._together:
-                bad |= several.gather(chosen, slot.arrays)
-            for field in self._plain:
-                if field.name in slot.lists:
-                    bad |= collect(field, chosen, lists[field.name], slot.lists[field.name])
-                else:
-                    bad |= self._gather(field, chosen, task.ticket, slot)
+        ticket = task.ticket
+        if self._user is not None:
+            bad = self._seen(task, chosen, slot)
+        elif task.gathers:
+            bad = self._gather_all(chosen, ticket, slot)
         else:
-            for field in self._encoded:
-                bad |= self._decode(field, chosen, task.ticket, slot)
-        return [
-            *(fault_at(task.ticket, place, "fetch", cause) for place, cause in unread.items()),
-            *(fault_at(task.ticket, place, "decode", cause) for place, cause in bad.items()),
+            bad = self._decode_all(chosen, ticket, slot)
+        faults = [
+            *(fault_at(ticket, place, "fetch", cause) for place, cause in unread.items()),
+            *(fault_at(ticket, place, "decode", cause) for place, cause in bad.items()),
         ]
+        if self._user is not None and not task.gathers:
+            faults += self._call(self._user, chosen, bad, ticket, slot)
+        return faults
 
     def close(self) -> None:
         self._decoders.clear()
         self._scratch.close()
+
+    def _gather_all(self, chosen: Selection, ticket: Ticket, slot: Slot) -> Bad:
+        lists = self._find_lists(chosen, slot)
+        bad: Bad = {}
+        for several in self._together:
+            bad |= several.gather(chosen, slot.arrays)
+        for field in self._plain:
+            if field.name in slot.lists:
+                bad |= collect(field, chosen, lists[field.name], slot.lists[field.name])
+            else:
+                bad |= self._gather(field, chosen, ticket, slot)
+        return bad
+
+    def _decode_all(self, chosen: Selection, ticket: Ticket, slot: Slot) -> Bad:
+        bad: Bad = {}
+        for field in self._encoded:
+            bad |= self._decode(field, chosen, ticket, slot)
+        return bad
+
+    def _seen(self, task: Slice, chosen: Selection, slot: Slot) -> Bad:
+        """Fields where user code sees samples: all of some rows at once, as they are; only the
+        paddings need the rows of a whole batch."""
+        if not task.gathers:
+            bad = self._gather_all(chosen, task.ticket, slot)
+            return bad | self._decode_all(chosen, task.ticket, slot)
+        for field in self._plain:
+            if field.name in self._pads:
+                self._gather(field, chosen, task.ticket, slot)
+        return {}
+
+    def _call(
+        self, user: UserPart, chosen: Selection, bad: Bad, ticket: Ticket, slot: Slot
+    ) -> list[Fault]:
+        places = chosen.places
+        if bad:
+            places = places[~np.isin(places, list(bad))]
+        made = user.caller.run(ticket, places, slot)
+        user.learned.met(made.nbytes, made.samples)
+        # Twice: as the samples that it made, and as the batch that these become.
+        self._charge(slot, 2 * made.nbytes)
+        with self._lock:
+            slot.left_out |= made.left_out
+        return made.faults
 
     def _gather(self, field: Field, chosen: Selection, ticket: Ticket, slot: Slot) -> Bad:
         if is_dense(field):

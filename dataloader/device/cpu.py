@@ -26,7 +26,9 @@ class CpuDevice:
             f.name: typed(self._pool.take(f.nbytes(n)), (n, *f.shape), f.dtype) for f in spec.dense
         }
         lists = {name: [None] * n for name in spec.lists}
-        return Slot(n, arrays, lists, self._pool.take, expected=n * spec.list_bytes)
+        samples = [None] * n if spec.samples else None
+        expected = n * spec.list_bytes
+        return Slot(n, arrays, lists, self._pool.take, samples=samples, expected=expected)
 
     def trim(self, nbytes: int) -> int:
         return self._pool.trim(nbytes)

@@ -5,6 +5,7 @@ LoaderError (RuntimeError)
 ├── TooManyFaults     more samples could not be delivered than max_errors allows
 ├── DecodeError       the bytes of a field are not what its kind says; a SampleError's cause
 ├── StageFailed       a stage raised something that no damage of data explains
+├── OutsideSample     sample_rng() was called where no sample is being made
 ├── CursorError       also ValueError: a state that this loader cannot go on from
 └── LoaderClosed      the iterator was closed by an earlier error, or is another process's
 """
@@ -19,17 +20,21 @@ class LoaderError(RuntimeError):
 _REMEDIES = {
     "fetch": "run `forebay verify` on the dataset to list all damage",
     "decode": "the bytes are as they were packed: mend or leave out this record's source",
+    "filter": "what it raised is this error's cause, with its traceback",
+    "map": "what it raised is this error's cause, with its traceback",
+    "collate": "let map return samples of one structure, with the same keys, shapes and types",
 }
 
 
 class SampleError(LoaderError):
-    """A sample cannot be delivered; the damage itself is the exception's `__cause__`.
+    """A sample cannot be delivered; the damage itself, or what user code raised, is the exception's
+    `__cause__`.
 
     Args:
         position: the sample's place in the epoch's global order.
         shard: name of the shard that holds its record.
         record: index of the record in the shard.
-        stage: the stage that found the damage: fetch or decode.
+        stage: the stage that found the damage, fetch or decode; or filter, map or collate.
         others: how many more samples of the same batch have faults.
     """
 
@@ -62,6 +67,10 @@ class DecodeError(LoaderError):
 
 class StageFailed(LoaderError):
     """A stage raised an error that is not damage of data; it is the exception's `__cause__`."""
+
+
+class OutsideSample(LoaderError):
+    """A generator of a sample was asked for where no sample is being made."""
 
 
 class CursorError(LoaderError, ValueError):

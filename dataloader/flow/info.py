@@ -19,8 +19,10 @@ class BatchInfo:
         positions: (N,) int64, the samples' places in the epoch's global order.
         n: samples of this rank's batch that count: the first n of its N. Those behind come a second
             time, so that all ranks have equally many.
-        n_global: samples of this step over all ranks that count.
-        weight: n * ranks / n_global: the factor that makes a mean over ranks a mean over samples.
+        n_global: samples of this step over all ranks that count, as it was planned: what other
+            ranks left out of it, by a filter or for a fault, is not known here.
+        weight: n * ranks / n_global: the factor that makes a mean over ranks a mean over samples,
+            where nothing was left out; 0 of a batch without samples.
         after: where the next step begins in the epoch's global order.
         lengths: of each padded field, (N,) int64: elements of each sample without the padding.
         faults: samples of it that could not be delivered, with their place in the batch as it was

@@ -6,7 +6,7 @@ Pure scheduling: no threads, no locks, no clocks. The runner calls it under one 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,14 +120,14 @@ class Line:
     def __init__(
         self,
         tickets: Iterator[Ticket],
-        spec: SlotSpec,
+        declare: Callable[[], SlotSpec],
         budget: Budget,
         fetch: Fetch,
         device: Device,
         settings: LineSettings,
     ) -> None:
         self._tickets = tickets
-        self._spec = spec
+        self._declare = declare
         self._budget = budget
         self._fetch = fetch
         self._device = device
@@ -193,6 +193,11 @@ class Line:
         self._running -= 1
         if flight.slot is not None:
             flight.charged += flight.slot.grown
+            if flight.slot.batch_bytes is not None:
+                more = flight.slot.batch_bytes - flight.charged
+                self._budget.charge("slots", max(0, more))
+                self._budget.release("slots", max(0, -more))
+                flight.charged += more
             flight.slot = None
         flight.batches.extend(batches)
         flight.done = True
@@ -253,10 +258,11 @@ class Line:
     def _enter(self, flight: Flight) -> bool:
         """Charges for the slot and each load of the flight; False when the budget has no room."""
         if flight.slot is None:
-            nbytes = self._spec.nbytes(len(flight.ticket))
+            spec = self._declare()
+            nbytes = spec.nbytes(len(flight.ticket))
             # Before its charge, or idle memory that is used again would count twice. Where there is
             # no room it becomes idle again.
-            slot = self._device.allocate(self._spec, len(flight.ticket))
+            slot = self._device.allocate(spec, len(flight.ticket))
             if not self._charge(flight, slot=nbytes):
                 return False
             flight.charged, flight.slot = nbytes, slot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,7 +13,8 @@ from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.fault import Fault
 from forebay.dataloader.flow.slot import Slot
 from forebay.dataloader.flow.stage import Decode, Fetch, Substitutes
-from forebay.dataloader.flow.ticket import Cutting, LoadKey, Part, Slice, Ticket, kinds
+from forebay.dataloader.flow.ticket import Cutting, LoadKey, Slice, Ticket, kinds
+from forebay.dataloader.flow.without import without
 
 OnError = Literal["raise", "skip", "replace"]
 
@@ -43,7 +45,10 @@ class Mender:
         """The ticket of what can be delivered, in the same slot: other rows stand in for faulty
         ones, or the places behind them move up. Its parts say what happened."""
         told = {place: self._mended(ticket, slot, faults[place]) for place in sorted(faults)}
-        return _without(ticket, slot, told)
+        for fault in told.values():
+            # The variables of user code's frames hold the sample, and with it the slot's memory.
+            traceback.clear_frames(fault.cause.__traceback__)
+        return without(ticket, slot, told)
 
     def _mended(self, ticket: Ticket, slot: Slot, fault: Fault) -> Fault:
         if self._substitutes is None:
@@ -94,47 +99,8 @@ class Mender:
             )
             if self._decode.run(piece, {key: loaded}, slot):
                 return False
+        if place in slot.left_out:
+            # A record that the filter refuses is none to stand in.
+            slot.left_out.discard(place)
+            return False
         return True
-
-
-def _without(ticket: Ticket, slot: Slot, told: Mapping[int, Fault]) -> Ticket:
-    """The ticket and its slot without the places whose fault has no replacement."""
-    positions = ticket.positions.copy()
-    blocks, rows = ticket.blocks.copy(), ticket.rows.copy()
-    parts: list[Part] = []
-    for number, part in enumerate(ticket.parts):
-        faults = [told[p] for p in range(part.first, part.stop) if p in told]
-        for fault in faults:
-            if fault.replacement is not None:
-                blocks[fault.place], rows[fault.place] = fault.replacement
-        lost = [f.place for f in faults if f.replacement is None]
-        if lost:
-            kept = np.setdiff1d(np.arange(part.first, part.stop), lost)
-            for array in (positions, blocks, rows):
-                array[part.first : part.first + len(kept)] = array[kept]
-            _move_up(slot, number, part, kept.tolist())
-        counted = part.stop - part.repeats
-        parts.append(
-            part._replace(
-                stop=part.stop - len(lost),
-                repeats=part.repeats - sum(place >= counted for place in lost),
-                faults=tuple(replace(f, place=f.place - part.first) for f in faults),
-            )
-        )
-    return replace(ticket, parts=tuple(parts), positions=positions, blocks=blocks, rows=rows)
-
-
-def _move_up(slot: Slot, number: int, part: Part, kept: list[int]) -> None:
-    """Moves the places that are kept to the front of the part, row by row: no memory is taken."""
-    for place, source in enumerate(kept, part.first):
-        if place != source:
-            for array in slot.arrays.values():
-                array[place] = array[source]
-            for values in slot.lists.values():
-                values[place] = values[source]
-            for lengths in slot.lengths.values():
-                lengths[place] = lengths[source]
-            for batches in slot.padded.values():
-                batches[number][place - part.first] = batches[number][source - part.first]
-    for batches in slot.padded.values():
-        batches[number] = batches[number][: len(kept)]

@@ -19,11 +19,12 @@ from typing import Any
 
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.errors import LoaderClosed, SampleError, StageFailed
-from forebay.dataloader.flow.fault import fault_at
+from forebay.dataloader.flow.fault import UnlikeSamples, fault_at
 from forebay.dataloader.flow.line import Flight, Line, LoadTask, SealTask, SliceTask, Task
 from forebay.dataloader.flow.mend import Mender
 from forebay.dataloader.flow.stage import Batch, Decode, Device, Fetch
 from forebay.dataloader.flow.watch import stacks
+from forebay.dataloader.flow.without import without
 from forebay.telemetry.meter import Board, Meter
 
 log = logging.getLogger("forebay")
@@ -321,7 +322,7 @@ class Runner:
         first = flight.faults[min(flight.faults)]
         shard, record = self._where(first.block, first.row)
         error = SampleError(
-            first.position, shard, record, first.stage, str(first.cause), len(flight.faults) - 1
+            first.position, shard, record, first.stage, first.told, len(flight.faults) - 1
         )
         error.__cause__ = first.cause
         return error
@@ -433,14 +434,19 @@ class Runner:
                 flight.ticket = self._mender.mend(flight.ticket, flight.slot, flight.faults)
                 span.items = len(flight.faults)
             flight.faults = {}
-        ticket, slot = flight.ticket, flight.slot
-        first_fault = min(flight.faults, default=len(ticket))
+        first_fault = min(flight.faults, default=len(flight.ticket))
         batches: list[Any] = []
         # A batch with a fault ends in an exception; the ones before it are delivered.
-        whole = sum(part.stop <= first_fault for part in ticket.parts)
+        whole = sum(part.stop <= first_fault for part in flight.ticket.parts)
+        if flight.slot is not None and flight.slot.left_out:
+            flight.ticket = without(flight.ticket, flight.slot, {})
+        ticket, slot = flight.ticket, flight.slot
         if slot is not None:
             with self._board["batch"].span() as span:
-                sealed = stages.batch.run(ticket, whole, slot)
+                try:
+                    sealed = stages.batch.run(ticket, whole, slot)
+                except UnlikeSamples as e:
+                    sealed, flight.faults = e.sealed, {e.fault.place: e.fault}
                 span.items = len(ticket)
             with self._board["device"].span() as span:
                 batches = stages.device.run(sealed, slot)

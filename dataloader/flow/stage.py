@@ -98,7 +98,8 @@ class Decode(Protocol):
 
     def run(self, task: Slice, blocks: Mapping[LoadKey, Any], slot: Slot) -> list[Fault]:
         """Writes the rows of `task` whose load is in `blocks` to their places in the slot: the
-        fields that are copied if it gathers, else those that are decoded."""
+        fields that are copied if it gathers, else those that are decoded. Where user code makes
+        samples of the fields, a task that does not gather writes all of them, and the samples."""
         ...
 
     def close(self) -> None: ...
@@ -109,10 +110,16 @@ class Batch(Protocol):
 
     def open(self) -> None: ...
 
-    def declare(self) -> SlotSpec: ...
+    def declare(self) -> SlotSpec:
+        """What the next slot holds; only the estimate in it may change."""
+        ...
 
     def run(self, ticket: Ticket, count: int, slot: Slot) -> list[Any]:
-        """The first `count` batches of the ticket."""
+        """The first `count` batches of the ticket.
+
+        Raises:
+            UnlikeSamples: those of one batch do not go together.
+        """
         ...
 
     def close(self) -> None: ...

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from forebay import transforms as transforms
     from forebay.dataloader.decode.spec import Image as Image
     from forebay.dataloader.flow.info import BatchInfo as BatchInfo
+    from forebay.dataloader.flow.sample_rng import sample_rng as sample_rng
     from forebay.dataloader.loader import DataLoader as DataLoader
     from forebay.formats.dataset import open_dataset as open_dataset
     from forebay.formats.writer import ShardWriter as ShardWriter
@@ -27,6 +28,7 @@ __all__ = [
     "ShardWriter",
     "errors",
     "open_dataset",
+    "sample_rng",
     "transforms",
     "write_dataset",
 ]
@@ -37,6 +39,7 @@ _HOMES = {
     "Image": "forebay.dataloader.decode.spec",
     "ShardWriter": "forebay.formats.writer",
     "open_dataset": "forebay.formats.dataset",
+    "sample_rng": "forebay.dataloader.flow.sample_rng",
     "write_dataset": "forebay.formats.writer",
 }
 

@@ -62,7 +62,7 @@ class Driver:
         self.budget, self.device = Budget(memory), Device()
         spec = SlotSpec((DenseField("x", (), "int64"),), ())
         self.line = Line(
-            plan.tickets(), spec, self.budget, Fetch(self.first_row, damaged), self.device,
+            plan.tickets(), lambda: spec, self.budget, Fetch(self.first_row, damaged), self.device,
             LineSettings(Cutting(2, True, False), depth, evict_early=plan.keep_for_later),
         )  # fmt: skip
         self.running = []

@@ -157,7 +157,7 @@ def build(
     budget = Budget(memory)
     stages = Stages(fetch, decode or Decode(), Batch(), Device())
     bounds = LineSettings(Cutting(threads, True, gathers), depth, evict_early=plan.keep_for_later)
-    line = Line(plan.tickets(), stages.batch.declare(), budget, fetch, stages.device, bounds)
+    line = Line(plan.tickets(), stages.batch.declare, budget, fetch, stages.device, bounds)
     runner = Runner(line, stages, threads, Board(), lambda block, row: ("shard", row), budget)
     return runner, fetch, budget
 
