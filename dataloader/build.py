@@ -194,11 +194,11 @@ class Builder:
         return UserPart(caller, self._learned)
 
     def _mender(self, stages: Stages, cutting: Cutting, lease: Budget) -> Mender | None:
-        on_error = self._config.errors.on_error
+        on_error, most = self._config.errors.on_error, self._config.errors.most
         if on_error == "raise":
             return None
         substitutes = Substitutes(self.plan) if on_error == "replace" else None
-        return Mender(stages.fetch, stages.decode, cutting, lease, substitutes)
+        return Mender(stages.fetch, stages.decode, cutting, lease, substitutes, most)
 
     def _fits(self, costs: Costs, batch_bytes: int) -> bool:
         """Whether all blocks fit in memory beside the work, so that they can stay."""

@@ -115,7 +115,7 @@ def _mapping(part: _Part, first: Mapping[Any, Any]) -> Any:
 def _tensor(part: _Part, array: Any) -> torch.Tensor:
     try:
         return torch.from_numpy(array)
-    except TypeError:
+    except (TypeError, ValueError):
         raise Unlike(
             0, part.at(f"of dtype {array.dtype}, which torch does not know"), None
         ) from None

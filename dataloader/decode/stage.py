@@ -100,6 +100,10 @@ class DecodeStage:
             faults += self._call(self._user, chosen, bad, ticket, slot)
         return faults
 
+    def stop(self) -> None:
+        if self._user is not None:
+            self._user.caller.stop()
+
     def close(self) -> None:
         self._decoders.clear()
         self._scratch.close()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.dataloader.decode.generators import Generators, TorchGenerator
+from forebay.dataloader.flow.errors import LoaderClosed
 from forebay.dataloader.flow.fault import Fault, fault_at
 from forebay.dataloader.flow.sample_rng import OfSample, asked_key
 from forebay.dataloader.flow.slot import Slot
@@ -98,16 +99,28 @@ class Caller:
     ) -> None:
         self._map, self._filter = code.map, code.filter
         self._seed, self._views, self._generators, self._meter = seed, views, generators, meter
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Calls end with the sample that they are at."""
+        self._stopped = True
 
     def run(self, ticket: Ticket, places: Int, slot: Slot) -> Made:
         """Calls it for the samples at these places of the slot; those that a map makes are written
-        there."""
+        there.
+
+        Raises:
+            LoaderClosed: `stop` was called meanwhile.
+            Exception: MemoryError, and what is no Exception, from user code.
+        """
         key = asked_key(self._seed, ticket.epoch)
         positions = ticket.positions[places].tolist()
         made = dict[int, Any]()
         with self._meter.span() as span, self._generators.lent(ticket, places) as seed:
             samples = self._views.samples(slot, places)
             for i, (place, sample) in enumerate(zip(places.tolist(), samples, strict=True)):
+                if self._stopped:
+                    raise LoaderClosed("the run has ended, and this part of it was left")
                 with OfSample(key, positions[i]):
                     seed(i)
                     made[place] = self._called(sample)

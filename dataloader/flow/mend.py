@@ -26,6 +26,7 @@ class Mender:
         substitutes: gives rows that may stand in; None leaves samples out instead.
         lease: that pays for blocks while they are looked at. As an image in a decoder's hands they
             are charged but cannot wait.
+        most: faults that are allowed in a pass.
     """
 
     def __init__(
@@ -35,16 +36,26 @@ class Mender:
         cutting: Cutting,
         lease: Budget,
         substitutes: Substitutes | None,
+        most: int,
     ) -> None:
         self._fetch, self._decode = fetch, decode
         self._kinds = kinds(cutting)
         self._lease = lease
         self._substitutes = substitutes
+        self._most = most
 
     def mend(self, ticket: Ticket, slot: Slot, faults: Mapping[int, Fault]) -> Ticket:
         """The ticket of what can be delivered, in the same slot: other rows stand in for faulty
         ones, or the places behind them move up. Its parts say what happened."""
-        told = {place: self._mended(ticket, slot, faults[place]) for place in sorted(faults)}
+        told: dict[int, Fault] = {}
+        for part in ticket.parts:
+            faulty = [p for p in sorted(faults) if part.first <= p < part.stop]
+            # More than are allowed end the run at this batch, whatever is in it: where all code of
+            # the user's fails, nothing would be found to stand in, and looking takes long.
+            hopeless = len(faulty) > self._most
+            for place in faulty:
+                fault = faults[place]
+                told[place] = fault if hopeless else self._mended(ticket, slot, fault)
         for fault in told.values():
             # The variables of user code's frames hold the sample, and with it the slot's memory.
             traceback.clear_frames(fault.cause.__traceback__)

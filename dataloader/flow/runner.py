@@ -219,6 +219,7 @@ class Runner:
         if os.getpid() != self._process:
             return
         self._abandoned = True
+        self._stages.decode.stop()
         for _ in self._threads:
             self._calls.put(self)
         if threading.current_thread() in self._threads:
@@ -242,6 +243,7 @@ class Runner:
     def _stop(self) -> None:
         """Under the run's lock."""
         self._stopped = True
+        self._stages.decode.stop()
         self._call_idle()
         self._ring()
 

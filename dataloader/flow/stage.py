@@ -102,6 +102,11 @@ class Decode(Protocol):
         samples of the fields, a task that does not gather writes all of them, and the samples."""
         ...
 
+    def stop(self) -> None:
+        """The run ends, and nobody waits for what tasks under way make: they may give up. Takes no
+        lock, since a finalizer calls it."""
+        ...
+
     def close(self) -> None: ...
 
 

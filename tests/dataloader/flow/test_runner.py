@@ -93,6 +93,9 @@ class Decode:
                     faults.append(fault_at(task.ticket, int(place), "decode", Damage(f"{value}")))
         return faults
 
+    def stop(self):
+        pass
+
     def close(self):
         pass
 
