@@ -375,7 +375,7 @@ def test_samples_that_do_not_collate_are_named_at_their_batch(numbers, threads, 
 
 
 def test_no_sample_at_all_is_named(numbers):
-    with pytest.raises(SampleError, match="position 0 .* None, not a sample"):
+    with pytest.raises(SampleError, match=r"position 0 .* None, not a sample"):
         next(iter(plain(numbers, map=lambda s: None, shuffle=False)))
     with pytest.raises(SampleError, match="filter returned None; let it return True"):
         next(iter(plain(numbers, filter=lambda s: None, shuffle=False)))
