@@ -81,7 +81,7 @@ def _collate(part: _Part) -> Any:
         return list(part.values)
     if kind is Mapping:
         return _mapping(part, first)
-    if kind is tuple or kind is list:
+    if issubclass(kind, tuple | list):
         length = part.alike(len, lambda v: f"a {type(v).__name__} of {len(v)}")
         values = zip(*part.values, strict=True) if length else []
         parts = [_collate(_Part(f"{part.path}[{i}]", v)) for i, v in enumerate(values)]
@@ -92,7 +92,7 @@ def _collate(part: _Part) -> Any:
 def _numbers(part: _Part, kind: type) -> torch.Tensor:
     try:
         return torch.tensor(part.values, dtype=_DTYPES[kind])
-    except (OverflowError, RuntimeError):
+    except (OverflowError, ValueError, RuntimeError):  # which of them depends on torch's version
         fits = range(-(2**63), 2**63)
         index = next(i for i, v in enumerate(part.values) if kind is int and v not in fits)
         what = f"the int {part.values[index]}, which int64 does not hold"
@@ -115,7 +115,7 @@ def _mapping(part: _Part, first: Mapping[Any, Any]) -> Any:
 def _tensor(part: _Part, array: Any) -> torch.Tensor:
     try:
         return torch.from_numpy(array)
-    except (TypeError, ValueError):
+    except TypeError:
         raise Unlike(
             0, part.at(f"of dtype {array.dtype}, which torch does not know"), None
         ) from None

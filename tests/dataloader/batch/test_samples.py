@@ -17,7 +17,7 @@ from forebay.dataloader.batch.samples import MOST_NODES, OBJECT_BYTES, sample_by
         (np.zeros((2, 3), np.int16), 12, 1),
         ("abc", 3, 1),
         (b"abcd", 4, 1),
-        ({"a": np.zeros(4, np.uint8), "b": ["xy", (1, None)]}, 6, 6),
+        ({"a": np.zeros(4, np.uint8), "b": ["xy", (1, None)]}, 6, 7),
         (torch.zeros(1000)[:10], 40, 1),
         (object(), 0, 1),
     ],
