@@ -393,7 +393,7 @@ def test_other_transforms_go_on_only_when_allowed(path):
     with pytest.raises(fb.errors.CursorError, match=r'allow=\["decode"\]'):
         other.load_state_dict(state)
     other.load_state_dict(state, allow=["decode"])
-    with pytest.raises(ValueError, match=r"allow may name \['decode'\], got \['seed'\]"):
+    with pytest.raises(ValueError, match=r"allow may name .*'decode'.*, got \['seed'\]"):
         other.load_state_dict(state, allow=["seed"])
 
 
