@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -45,6 +46,9 @@ from forebay.formats.column import Block
 from forebay.formats.dataset import ShardDataset
 from forebay.kernels import jpeg_sample
 from forebay.telemetry.meter import Board
+
+_LONG_FILTER = 200
+"""Characters of a filter that a cursor has."""
 
 
 class Builder:
@@ -159,6 +163,8 @@ class Builder:
             window_blocks=shape.blocks,
             affinity=shape.sticky,
             samples=plan.total,
+            filtered=dataset.filtered,
+            stored=dataset.stored,
             batches=self.policy.steps(plan.total),
             global_batch=batch,
             uneven=config.uneven,
@@ -218,6 +224,8 @@ class Builder:
                 config.order in ("full", "weighted") and self._dataset.record_readable and not fits
             ),
             weights=config.weights,
+            kept=blocks.kept,
+            filtered=_told(self._dataset.filtered or ""),
         )
 
     def where(self, block: int, row: int) -> tuple[str, int]:
@@ -228,3 +236,10 @@ class Builder:
 
 def _undamaged(block: Block) -> bool:
     return not block.damaged
+
+
+def _told(text: str) -> str:
+    """A filter as a cursor tells it: a long one by its beginning and a digest."""
+    if len(text) <= _LONG_FILTER:
+        return text
+    return f"{text[:_LONG_FILTER]}... sha256:{hashlib.sha256(text.encode()).hexdigest()[:32]}"

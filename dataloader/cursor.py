@@ -44,7 +44,7 @@ class Stream:
     """What the stream of samples is a function of, besides the position.
 
     Args:
-        fingerprint: of the dataset.
+        fingerprint: of the dataset, without its filter, which the plan names.
         generation: of the dataset, for messages.
         total: samples in an epoch.
         plan: settings of the order: its name, and for windows their shape.
@@ -140,9 +140,10 @@ def _same(state: Mapping[str, Any], stream: Stream, allow: frozenset[str]) -> No
     for name in sorted({*stream.plan, *map(str, state["plan"])}):
         got, ours = state["plan"].get(name), stream.plan.get(name)
         if got != ours:
+            made = "dataset.filter()" if name == "filter" else "shuffle= and window_bytes="
             raise CursorError(
                 f"plan.{name}: the cursor's order has {got!r}, this loader's {ours!r}; "
-                "give the shuffle= and window_bytes= that it was made with"
+                f"give the {made} that it was made with"
             )
     if state["seed"] != stream.seed:
         raise CursorError(

@@ -16,6 +16,8 @@ class Explanation:
         lanes, window_blocks: shape of the window order; 0 in the others.
         affinity: whether lanes keep their blocks from epoch to epoch.
         samples: of an epoch.
+        filtered: the dataset's filter, or None.
+        stored: samples of the dataset without it.
         batches: of an epoch.
         global_batch: samples a batch, over all ranks.
         uneven: what becomes of a last batch that is short.
@@ -37,6 +39,8 @@ class Explanation:
     window_blocks: int
     affinity: bool
     samples: int
+    filtered: str | None
+    stored: int
     batches: int
     global_batch: int
     uneven: str
@@ -67,6 +71,8 @@ class Explanation:
             f"ranks: {self.rank} of {self.world_size}",
             f"memory: {self.memory} bytes; threads: {self.threads}",
         ]
+        if self.filtered is not None:
+            lines.append(f"filter: {self.filtered}, of {self.stored} samples")
         lines += [f"decode {name}: {kind}" for name, kind in self.decoders.items()]
         lines += [f"{role} {name}: {self._calling()}" for role, name in self.user_code.items()]
         return "\n".join(lines)

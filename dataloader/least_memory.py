@@ -69,7 +69,8 @@ def list_bytes(dataset: ShardDataset, costs: Costs, decoded: Mapping[str, Any]) 
     varying = [f for f in dataset.schema if f.kind != "fixed" and f.name not in decoded]
     if not varying or not len(dataset):
         return 0
-    mean = int(dataset.blocks.memory.sum() * costs.share) // len(dataset)
+    # A filter keeps some rows of blocks that are of the same size as ever.
+    mean = int(dataset.table.flat("block_memory").sum() * costs.share) // dataset.stored
     return mean + 100 * len(varying)
 
 
@@ -94,9 +95,8 @@ def scattered_bytes(dataset: ShardDataset, count: int) -> int:
     """
     count = min(count, len(dataset))
     rows = np.linspace(0, len(dataset) - 1, min(count, SAMPLE_ROWS)).astype(np.int64)
-    blocks = np.searchsorted(dataset.blocks.first_row, rows, "right") - 1
     try:
-        cost = scattered_cost(dataset, Scattered(blocks, rows - dataset.blocks.first_row[blocks]))
+        cost = scattered_cost(dataset, Scattered(*dataset.blocks.locate(rows)))
     except ShardError:
         # The samples' own faults will say so.
         return 0

@@ -194,7 +194,7 @@ class DataLoader:
         self._progress = Progress(board, budget, self.config.threads)
         self._builder = Builder(dataset, self.config, images, pads, board, budget)
         self._stream = Stream(
-            dataset.fingerprint,
+            dataset.stored_fingerprint,
             dataset.generation,
             self._builder.plan.total,
             self._builder.plan.described(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockTable:
-    """The B blocks of a dataset, shard by shard.
+    """The B blocks of a dataset, shard by shard; of a filtered one those that have a row of it.
 
     Args:
         rows: (B,) rows of each.
         first_row: (B + 1,) number of each block's first row in the dataset; last, all rows.
+        first_stored: (B,) its number among all rows that are stored.
+        kept: (rows,) of each row of a filtered dataset, the row in its block; None: all rows are.
         bytes: (B,) bytes at rest, all columns.
         memory: (B,) bytes in memory, all columns.
         shard: (B,) index of its shard in the shard table.
@@ -32,6 +34,8 @@ class BlockTable:
     memory: NDArray[np.int64]
     shard: NDArray[np.int64]
     in_shard: NDArray[np.int64]
+    first_stored: NDArray[np.int64]
+    kept: NDArray[np.unsignedinteger[Any]] | None = None
 
     @staticmethod
     def of(table: ShardTable) -> BlockTable:
@@ -49,6 +53,31 @@ class BlockTable:
             memory=table.flat("block_memory"),
             shard=shard,
             in_shard=np.arange(len(rows)) - first_block[shard],
+            first_stored=first_row[:-1],
+        )
+
+    def only(self, kept: NDArray[np.bool_]) -> BlockTable:
+        """Of these blocks, which hold all rows, those that hold a row that is kept.
+
+        Args:
+            kept: (rows,) bool.
+        """
+        counts = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(kept, out=(summed := np.empty(len(kept), np.int64)))
+        counts[1:] = np.concatenate([[0], summed])[self.first_row[1:]]
+        rows = np.diff(counts)
+        some = np.flatnonzero(rows)
+        numbers = np.flatnonzero(kept)
+        inside = numbers - np.repeat(self.first_row[:-1][some], rows[some])
+        return BlockTable(
+            rows=rows[some],
+            first_row=np.concatenate([[0], np.cumsum(rows[some])]),
+            bytes=self.bytes[some],
+            memory=self.memory[some],
+            shard=self.shard[some],
+            in_shard=self.in_shard[some],
+            first_stored=self.first_stored[some],
+            kept=inside.astype(np.min_scalar_type(int(self.rows.max(initial=0)))),
         )
 
     def __len__(self) -> int:
@@ -70,4 +99,10 @@ class BlockTable:
             wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
             raise IndexError(f"row {wrong} of a dataset of {self.total_rows} rows")
         block = np.searchsorted(self.first_row, rows, side="right") - 1
+        if self.kept is not None:
+            return block, self.kept[rows].astype(np.int64)
         return block, rows - self.first_row[block]
+
+    def stored(self, blocks: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number among all stored rows of each (block, row in it)."""
+        return self.first_stored[blocks] + rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import operator
 import os
@@ -15,6 +16,8 @@ from forebay.formats.block_memory import rounded
 from forebay.formats.block_table import BlockTable
 from forebay.formats.column import Block, row_at
 from forebay.formats.errors import DatasetNotFound, ManifestError
+from forebay.formats.filter.expression import both, parse
+from forebay.formats.filter.kept import Kept, kept_rows
 from forebay.formats.find import find
 from forebay.formats.manifest import MANIFEST, Manifest
 from forebay.formats.recordio.reader import RecordIOReader
@@ -82,6 +85,7 @@ class ShardDataset:
     Args:
         opened: what `find` gave.
         columns: names of the fields to read, or None for all.
+        kept: the rows of a filter, or None for all.
 
     Attributes:
         schema: of the columns that are read, in order.
@@ -91,26 +95,34 @@ class ShardDataset:
         name: the path that was opened.
         generation: newest generation in view; 0 for foreign datasets.
         table: the shards.
-        blocks: the blocks of all shards.
+        blocks: the blocks of all shards; of a filtered dataset those that have a row of it.
+        filtered: the filter, or None.
+        stored_fingerprint: of the dataset without its filter.
         record_readable: whether single rows can be read without their block.
         foreign: whether others wrote it, so that not every byte can be checked.
     """
 
-    def __init__(self, opened: Opened, columns: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, opened: Opened, columns: tuple[str, ...] | None = None, kept: Kept | None = None
+    ) -> None:
         if columns is not None and (not columns or len(set(columns)) != len(columns)):
             raise ValueError(f"columns must name at least one field, none twice; got {columns!r}")
         self._reader = opened.reader
         self.schema: Schema = opened.schema.select(columns)
         self.all_fields: Schema = opened.schema
         self.columns = columns
-        self.fingerprint = opened.fingerprint
+        self._kept = kept
+        self.filtered = kept.text if kept else None
+        self.stored_fingerprint = opened.fingerprint
+        self.fingerprint = _fingerprint(opened.fingerprint, self.filtered)
         self.name = opened.name
         self.manifest: Manifest | None = opened.manifest
         self.generation = opened.manifest.last.number if opened.manifest else 0
         self.foreign = opened.manifest is None
         self.record_readable = opened.reader.record_readable
         self.table: ShardTable = opened.table
-        self.blocks = BlockTable.of(opened.table)
+        blocks = BlockTable.of(opened.table)
+        self.blocks = blocks.only(kept.mask()) if kept else blocks
         self._cache = BlockCache()
         # (shards + 1,) the first row of each, and all rows.
         self._shard_rows = np.concatenate([[0], np.cumsum(opened.table.numbers("records"))])
@@ -118,9 +130,11 @@ class ShardDataset:
 
     def __reduce__(self) -> tuple[Callable[..., ShardDataset], tuple[Any, ...]]:
         if self.foreign:
-            return ShardDataset, (self._opened, self.columns)
-        # The table is mapped again where the copy lives, not carried through the pickle.
-        return _reopened, (self.name, self.columns, self.generation, self.fingerprint)
+            return ShardDataset, (self._opened, self.columns, self._kept)
+        # The table is mapped again where the copy lives, not carried through the pickle. A filter's
+        # rows are: one bit each, where finding them reads the fields again.
+        known = (self.generation, self.stored_fingerprint, self._kept)
+        return _reopened, (self.name, self.columns, *known)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{f.name}: {f.spec}" for f in self.schema)
@@ -128,11 +142,17 @@ class ShardDataset:
         form = self.table.entry(0).format if len(self.table) else "empty"
         return (
             f"<ShardDataset {self.name!r}: {len(self)} samples in {len(self.blocks)} blocks of "
-            f"{len(self.table)} {kind}{form} shards; {fields}>"
+            f"{len(self.table)} {kind}{form} shards; {fields}"
+            f"{f'; {self.filtered}' if self.filtered else ''}>"
         )
 
     def __len__(self) -> int:
         return self.blocks.total_rows
+
+    @property
+    def stored(self) -> int:
+        """Samples without the filter."""
+        return int(self._shard_rows[-1])
 
     def __getitem__(self, index: int) -> Any:
         """Sample `index`, from the end where it is negative; IndexError outside.
@@ -141,10 +161,8 @@ class ShardDataset:
             ShardError: this record is damaged, or its block or shard as a whole.
             StorageError: the store failed.
         """
-        row = self._row(index)
-        block = int(np.searchsorted(self.blocks.first_row, row, side="right")) - 1
-        inside = np.array([row - int(self.blocks.first_row[block])], np.int64)
-        data, at = self._rows(block, inside)
+        block, inside = self.blocks.locate(np.array([self._row(index)], np.int64))
+        data, at = self._rows(int(block[0]), inside)
         return self._sample(data, int(at[0]))
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
@@ -156,10 +174,10 @@ class ShardDataset:
             StorageError: the store failed.
         """
         rows = np.array([self._row(i) for i in indices], np.int64)
-        if self.record_readable:
-            data = self.read_rows(rows)
-            return [self._sample(data, i) for i in range(len(rows))]
         block, inside = self.blocks.locate(rows)
+        if self.record_readable:
+            data = self.read_rows(self.blocks.stored(block, inside))
+            return [self._sample(data, i) for i in range(len(rows))]
         order = np.argsort(block, kind="stable")
         bounds = np.flatnonzero(np.diff(block[order], prepend=-1, append=-1))
         samples: list[Any] = [None] * len(rows)
@@ -212,7 +230,7 @@ class ShardDataset:
         `record_readable`; what is said of `read` holds.
 
         Args:
-            rows: (n,) of the dataset; the same may be asked for twice.
+            rows: (n,) numbers among all that are stored; the same may be asked for twice.
 
         Raises:
             TypeError: single rows of this format cannot be read.
@@ -241,6 +259,26 @@ class ShardDataset:
         blocks = min(_SPARE_BLOCKS, room // max(1, largest))
         self._reader.memory.bound(blocks * largest)
         return kept + blocks * largest
+
+    def filter(self, expression: str) -> ShardDataset:
+        """The samples for which an expression over stored fields is true, such as
+        `label < 10 and width >= 224`, as a dataset of its own, in the same order.
+
+        The fields that it names need not be among the columns. They are read here and now, block by
+        block: of Parquet their columns alone, of RecordIO whole records. Which rows are kept takes
+        one to four bytes for each of them. Language: `forebay.formats.filter.expression`.
+
+        Raises:
+            FilterError: the expression is none, or does not fit the fields; says where.
+            ShardError: a record is damaged, so that nobody can know whether it is kept.
+            StorageError: the store failed.
+        """
+        new = parse(expression, self.all_fields)
+        stored = ShardDataset(self._opened, new.fields or self.all_fields.names[:1])
+        asked = np.ones(len(stored), np.bool_) if self._kept is None else self._kept.mask()
+        kept = kept_rows(new, stored, asked)
+        text = both(self.filtered, new.text) if self.filtered else new.text
+        return ShardDataset(self._opened, self.columns, Kept.of(text, kept))
 
     def verify(
         self,
@@ -283,10 +321,10 @@ class ShardDataset:
         back = None
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             rows, back = np.unique(rows, return_inverse=True)
-        if len(rows) and not 0 <= int(rows[0]) <= int(rows[-1]) < len(self):
-            wrong = rows[0] if rows[0] < 0 else rows[-1]
-            raise IndexError(f"row {wrong} is out of range of {len(self)} rows in {self.name}")
         bounds = self._shard_rows
+        if len(rows) and not 0 <= int(rows[0]) <= int(rows[-1]) < self.stored:
+            wrong = rows[0] if rows[0] < 0 else rows[-1]
+            raise IndexError(f"row {wrong} is out of range of {self.stored} rows in {self.name}")
         shard = np.searchsorted(bounds, rows, "right") - 1
         begins = np.flatnonzero(np.diff(shard, prepend=-1))
         wanted = [
@@ -303,8 +341,19 @@ class ShardDataset:
         return self._cache.get(block, lambda: self.read(block)), rows
 
 
+def _fingerprint(stored: str, filtered: str | None) -> str:
+    """Of a dataset and its filter. Changes with the language of filters, never by itself."""
+    if filtered is None:
+        return stored
+    return hashlib.sha256(f"forebay-filter-1\0{stored}\0{filtered}".encode()).hexdigest()
+
+
 def _reopened(
-    name: str, columns: tuple[str, ...] | None, generation: int, fingerprint: str
+    name: str,
+    columns: tuple[str, ...] | None,
+    generation: int,
+    fingerprint: str,
+    kept: Kept | None,
 ) -> ShardDataset:
     dataset = open_dataset(name, columns, generation=generation)
     if dataset.fingerprint != fingerprint:
@@ -312,4 +361,4 @@ def _reopened(
             f"{name}/{MANIFEST} is of another dataset than when this copy was made "
             f"({dataset.fingerprint[:12]} instead of {fingerprint[:12]}): open it again"
         )
-    return dataset
+    return ShardDataset(dataset._opened, columns, kept) if kept else dataset

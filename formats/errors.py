@@ -7,6 +7,7 @@ ForebayError
 │   ├── ManifestError              also ValueError: manifest or table is damaged or disagrees
 │   └── NewerFormatError           written by a later version than this one reads
 ├── SchemaError                    also ValueError: a field, or a value that does not fit it
+├── FilterError                    also ValueError: an expression that is none, or does not fit
 ├── ShardError                     one shard; says shard, and offset, record, block if known
 │   ├── TruncatedShard             have N of M bytes
 │   ├── ChecksumMismatch           the CRC-32C found is not the CRC-32C recorded
@@ -46,6 +47,10 @@ class NewerFormatError(DatasetError):
 
 class SchemaError(ForebayError, ValueError):
     """A field specification is wrong, or a value does not fit its field."""
+
+
+class FilterError(ForebayError, ValueError):
+    """A filter is not of the language, or does not fit the fields; says where."""
 
 
 class SourceError(ForebayError, ValueError):

@@ -45,7 +45,7 @@ def _of_sound_shards(
 ) -> tuple[T, dict[int, ShardError]]:
     """What is asked about the rows; where a shard is damaged as a whole, about others in the place
     of its rows, which come with why."""
-    rows = dataset.blocks.first_row[wanted.blocks] + wanted.rows
+    rows = dataset.blocks.stored(wanted.blocks, wanted.rows)
     try:
         return ask(rows), {}
     except ShardError as e:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.flow.stage import BatchPolicy
 from forebay.dataloader.flow.ticket import Part, Ticket
+from forebay.dataloader.plan.kept import KeptRows
 from forebay.dataloader.plan.order import Blocks, Full, Int, Order, OrderName, Sequential, Uses
 from forebay.dataloader.plan.weighted import Weighted, Weights
 from forebay.dataloader.plan.window import Window, WindowShape
@@ -30,6 +33,8 @@ class PlanSettings:
         by_record: whether rows are read one by one, without their blocks (where any position may
             need any block).
         weights: of the weighted order.
+        kept: (rows,) of each row of a filtered dataset, the row in its block; None: all rows are.
+        filtered: the filter, as a cursor tells it; "" for none.
     """
 
     first_row: Int
@@ -38,6 +43,8 @@ class PlanSettings:
     shape: WindowShape
     by_record: bool = False
     weights: Weights | None = None
+    kept: NDArray[np.unsignedinteger[Any]] | None = None
+    filtered: str = ""
 
     @property
     def total(self) -> int:
@@ -51,6 +58,10 @@ class PlanSettings:
 
     def described(self) -> dict[str, str | int]:
         """What a cursor says of it; together with the dataset and the seed it is the order."""
+        told = self._described()
+        return told | {"filter": self.filtered} if self.filtered else told
+
+    def _described(self) -> dict[str, str | int]:
         if self.weights is not None:
             return {
                 "order": self.order,
@@ -70,6 +81,10 @@ class PlanSettings:
 
     def order_of(self, epoch: int) -> Order:
         """The order of one epoch."""
+        order = self._order_of(epoch)
+        return order if self.kept is None else KeptRows(order, self.first_row, self.kept)
+
+    def _order_of(self, epoch: int) -> Order:
         match self.order:
             case "sequential":
                 return Sequential(self.first_row)

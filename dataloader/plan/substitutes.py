@@ -23,6 +23,7 @@ class Substitutes:
 
     def __init__(self, settings: PlanSettings) -> None:
         self._first_row = settings.first_row
+        self._kept = settings.kept
         self._seed = settings.seed
 
     def blocks(self, block: int) -> Iterator[int]:
@@ -35,5 +36,8 @@ class Substitutes:
         """The rows of a block to try, in order."""
         count = int(self._first_row[block + 1] - self._first_row[block])
         key = derive_key(self._seed, epoch, PURPOSE_SUBSTITUTES, position)
-        rows: list[int] = permute(count, key, np.arange(min(count, ROWS), dtype=np.int64)).tolist()
-        return rows
+        rows = permute(count, key, np.arange(min(count, ROWS), dtype=np.int64))
+        if self._kept is not None:
+            rows = self._kept[self._first_row[block] + rows].astype(np.int64)
+        found: list[int] = rows.tolist()
+        return found
