@@ -33,6 +33,12 @@ def inspect(
     pictures: Annotated[
         int | None, typer.Option(help=f"Most pictures on the page; default {_PICTURES}.")
     ] = None,
+    kept: Annotated[
+        str | None,
+        typer.Option(
+            "--filter", help="Count and show the records for which this is true: 'label < 10'."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False,
 ) -> None:
     """Shows schema, format, codec, shards, sizes, and a few records of a dataset.
@@ -53,16 +59,26 @@ def inspect(
 
         opened = find(path)
         dataset, summary = ShardDataset(opened), summarize(opened)
+        if kept is not None:
+            dataset = dataset.filter(kept)
         shown = first_records(dataset, records)
         damaged = any(s.fault for s in shown)
         if html is not None:
             count = _PICTURES if pictures is None else pictures
             damaged |= _write(html, dataset, summary, shown, count)
         if as_json:
-            found = {"samples": [s.to_json() for s in shown], "html": str(html) if html else None}
+            found: dict[str, object] = {
+                "samples": [s.to_json() for s in shown],
+                "html": str(html) if html else None,
+            }
+            if kept is not None:
+                found["filter"] = {"text": dataset.filtered, "records": len(dataset)}
             say(json.dumps({**summary.to_json(), **found}))
         else:
             say("\n".join(listing(summary, shown)))
+            if kept is not None:
+                say(f"\nfilter: {printable(str(dataset.filtered))}")
+                say(f"kept: {len(dataset)} of {dataset.stored} records")
             if html is not None:
                 say(f"\npage: {printable(str(html))}")
     raise typer.Exit(DAMAGED if damaged else DONE)

@@ -39,8 +39,9 @@ _COMPUTE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
 }
+_INT64 = 1 << 63
 _EXACT = 1 << 62
-"""Whole numbers below it add, subtract and multiply without wrapping round."""
+"""Whole numbers whose results stay below it add, subtract and multiply without wrapping round."""
 
 
 class NotText(Exception):
@@ -176,6 +177,10 @@ def _among(data: Any, constants: list[Any]) -> Any:
     if isinstance(data, np.ndarray) and data.dtype == object:
         among = frozenset(constants)
         return np.fromiter((text in among for text in data), np.bool_, len(data))
+    signed = isinstance(data, np.ndarray) and data.dtype.kind in "iu" and data.dtype != np.uint64
+    if signed and all(isinstance(c, int) and -_INT64 <= c < _INT64 for c in constants):
+        return np.isin(data, np.array(constants, np.int64))
+    # One by one, as == has it: of an array the constants would become floats, or wrap round.
     found: Any = np.zeros(np.shape(data), np.bool_)
     for constant in constants:
         found = found | (data == constant)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Type = Literal["number", "bool", "text", "other"]
 
-MOST_CHARACTERS, MOST_LEVELS = 10_000, 100
+MOST_CHARACTERS, MOST_LEVELS = 100_000, 100
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod)
 

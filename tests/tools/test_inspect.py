@@ -106,6 +106,20 @@ class Page(HTMLParser):
         self.text += data
 
 
+def test_a_filter_counts_and_shows_what_it_keeps(forebay, dataset):
+    ran = forebay("inspect", dataset, "--filter", "label==2 and text is not None")
+    assert ran.code == 0
+    kept = re.search(r"(?m)^kept: (\d+) of 20 records$", ran.out)
+    assert "filter: label == 2 and text is not None\n" in ran.out
+    ran = forebay("inspect", dataset, "--filter", "label == 2", "--json", "--records", 99)
+    found = json.loads(ran.out, parse_constant=float)
+    assert found["filter"]["text"] == "label == 2"
+    assert 0 < int(kept[1]) <= found["filter"]["records"] == len(found["samples"]) < 20
+    ran = forebay("inspect", dataset, "--filter", "lable == 2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean 'label'" in ran.err
+
+
 def test_the_page(forebay, dataset, tmp_path):
     html = tmp_path / "page.html"
     ran = forebay("inspect", dataset, "--html", html, "--pictures", 6, "--records", 1)
