@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from forebay.dataloader.batch.collating import CollatingStage
 from forebay.dataloader.batch.fixed import Fixed
 from forebay.dataloader.batch.samples import Samples, sample_bytes
-from forebay.dataloader.batch.stage import BatchStage
+from forebay.dataloader.batch.stage import BatchStage, Shared
 from forebay.dataloader.config import LoaderConfig
 from forebay.dataloader.cursor import Position
 from forebay.dataloader.decode.generators import Generators, Warned
@@ -20,7 +19,7 @@ from forebay.dataloader.decode.stage import DecodeStage, UserPart
 from forebay.dataloader.decode.user_code import Caller, Views
 from forebay.dataloader.device.cpu import CpuDevice
 from forebay.dataloader.device.pool import SlotPool
-from forebay.dataloader.explain import Explanation
+from forebay.dataloader.explain import Explanation, Part
 from forebay.dataloader.fetch.stage import FetchStage
 from forebay.dataloader.flow.budget import Budget
 from forebay.dataloader.flow.kept import Kept
@@ -38,17 +37,16 @@ from forebay.dataloader.least_memory import (
     list_bytes,
     together,
 )
+from forebay.dataloader.mixture import Mixture
+from forebay.dataloader.ordering import plan_settings
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
 from forebay.dataloader.plan.quality import read_factor, shuffle_quality
 from forebay.dataloader.plan.substitutes import Substitutes
-from forebay.dataloader.plan.window import WindowShape, window_shape
+from forebay.dataloader.plan.window import WindowShape
 from forebay.formats.column import Block
-from forebay.formats.dataset import ShardDataset
+from forebay.formats.streamed import Streamed
 from forebay.kernels import jpeg_sample
 from forebay.telemetry.meter import Board
-
-_LONG_FILTER = 200
-"""Characters of a filter that a cursor has."""
 
 
 class Builder:
@@ -64,7 +62,7 @@ class Builder:
 
     def __init__(
         self,
-        dataset: ShardDataset,
+        dataset: Streamed,
         config: LoaderConfig,
         images: Mapping[str, Image],
         pads: Mapping[str, Pad],
@@ -83,7 +81,9 @@ class Builder:
             pads,
             as_dict=dataset.columns is None,
             list_bytes=list_bytes(dataset, costs, images),
-            ranks=config.ranks.size,
+            shared=Shared(
+                config.ranks.size, dataset.bounds if isinstance(dataset, Mixture) else None
+            ),
             kept=config.user is not None,
         )
         # A batch is never larger than the epoch.
@@ -91,7 +91,7 @@ class Builder:
         batch_bytes = fields.declare().nbytes(min(config.batch_size, samples))
         self._share = costs.share
         fits = self._fits(costs, batch_bytes)
-        self.plan = self._settings(fits)
+        self.plan = plan_settings(dataset, config, fits)
         spare = check_memory(config, self.plan, dataset, costs, batch_bytes)
         # Decoding, and user code too, takes so long that a batch is enough for a ticket.
         self._together = 1
@@ -103,7 +103,7 @@ class Builder:
         self._warned = Warned()
         self._batch: Batch = fields
         if config.user is not None and config.user.map is not None:
-            self._batch = CollatingStage(fields, self._learned, config.ranks.size)
+            self._batch = CollatingStage(fields, self._learned)
         self._kept = Kept(budget, _undamaged) if fits else None
         indexes = index_bytes(dataset, config.memory)
         budget.charge("indexes", indexes)
@@ -165,6 +165,7 @@ class Builder:
             samples=plan.total,
             filtered=dataset.filtered,
             stored=dataset.stored,
+            components=_components(plan),
             batches=self.policy.steps(plan.total),
             global_batch=batch,
             uneven=config.uneven,
@@ -212,22 +213,6 @@ class Builder:
         batches = max(2, config.prefetch)
         return config.memory >= least_memory(self._dataset, costs, held, batch_bytes, batches)
 
-    def _settings(self, fits: bool) -> PlanSettings:
-        config, blocks = self._config, self._dataset.blocks
-        return PlanSettings(
-            first_row=blocks.first_row,
-            order=config.order,
-            seed=config.seed,
-            shape=window_shape(blocks.memory, config.window_bytes, config.affinity),
-            # Blocks that fit are better kept: each is then read once, whatever the order.
-            by_record=(
-                config.order in ("full", "weighted") and self._dataset.record_readable and not fits
-            ),
-            weights=config.weights,
-            kept=blocks.kept,
-            filtered=_told(self._dataset.filtered or ""),
-        )
-
     def where(self, block: int, row: int) -> tuple[str, int]:
         """(shard, record of it) of a (block, row of it)."""
         shard, inside = self._dataset.shard_of(block)
@@ -238,8 +223,9 @@ def _undamaged(block: Block) -> bool:
     return not block.damaged
 
 
-def _told(text: str) -> str:
-    """A filter as a cursor tells it: a long one by its beginning and a digest."""
-    if len(text) <= _LONG_FILTER:
-        return text
-    return f"{text[:_LONG_FILTER]}... sha256:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+def _components(plan: PlanSettings) -> dict[str, Part]:
+    if plan.mixture is None:
+        return {}
+    shares = plan.mixture.shares
+    counts = zip(plan.mixture.components, shares.in_epoch().tolist(), strict=True)
+    return {c.name: Part(n / max(1, shares.total), n / c.samples) for c, n in counts}

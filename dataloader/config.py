@@ -20,9 +20,9 @@ from forebay.dataloader.flow.threads import available_cpus
 from forebay.dataloader.plan.order import OrderName
 from forebay.dataloader.plan.weighted import Weights
 from forebay.dataloader.quarantine import ErrorPolicy
-from forebay.formats.dataset import ShardDataset
 from forebay.formats.record import Schema
 from forebay.formats.size import parse_size
+from forebay.formats.streamed import Streamed
 
 SHUFFLES = ("window", "full", "blocks")
 DEVICES = ("cpu",)
@@ -72,7 +72,7 @@ class LoaderConfig:
         return -(-self.global_batch // self.ranks.size)
 
 
-def order_of(shuffle: object, dataset: ShardDataset) -> OrderName:
+def order_of(shuffle: object, dataset: Streamed) -> OrderName:
     """The order that `shuffle=` asks for.
 
     Raises:

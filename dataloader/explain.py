@@ -8,6 +8,19 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A dataset of a mixture.
+
+    Args:
+        share: of the samples of an epoch.
+        passes: over the dataset in an epoch.
+    """
+
+    share: float
+    passes: float
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A loader's plan in numbers; `str()` tells it in sentences.
 
@@ -18,6 +31,7 @@ class Explanation:
         samples: of an epoch.
         filtered: the dataset's filter, or None.
         stored: samples of the dataset without it.
+        components: of a mixture, by name.
         batches: of an epoch.
         global_batch: samples a batch, over all ranks.
         uneven: what becomes of a last batch that is short.
@@ -41,6 +55,7 @@ class Explanation:
     samples: int
     filtered: str | None
     stored: int
+    components: Mapping[str, Part]
     batches: int
     global_batch: int
     uneven: str
@@ -73,6 +88,10 @@ class Explanation:
         ]
         if self.filtered is not None:
             lines.append(f"filter: {self.filtered}, of {self.stored} samples")
+        lines += [
+            f"dataset {name}: {part.share:.2%} of the samples, {part.passes:.2f} passes an epoch"
+            for name, part in self.components.items()
+        ]
         lines += [f"decode {name}: {kind}" for name, kind in self.decoders.items()]
         lines += [f"{role} {name}: {self._calling()}" for role, name in self.user_code.items()]
         return "\n".join(lines)
@@ -91,6 +110,8 @@ class Explanation:
     def _order(self) -> str:
         if self.order != "window":
             return self.order
+        if self.components:
+            return "window, of each dataset its own"
         kept = ", the same blocks in each lane every epoch" if self.affinity else ""
         return (
             f"window, {self.lanes} lanes that shuffle {self.window_blocks} blocks at a time{kept}"

@@ -14,8 +14,8 @@ from forebay.dataloader.fetch.scattered import scattered_cost
 from forebay.dataloader.flow.ticket import Scattered
 from forebay.dataloader.plan.epoch import PlanSettings
 from forebay.dataloader.plan.footprint import resident_bytes
-from forebay.formats.dataset import ShardDataset
 from forebay.formats.errors import ShardError
+from forebay.formats.streamed import Streamed
 
 SAMPLE = 8
 """Blocks looked at to estimate what the chosen columns take."""
@@ -46,7 +46,7 @@ class Costs:
     largest: int
 
     @staticmethod
-    def of(dataset: ShardDataset) -> Costs:
+    def of(dataset: Streamed) -> Costs:
         """Measures them."""
         blocks = _sample(dataset)
         costs = [dataset.cost(b) for b in blocks]
@@ -55,7 +55,7 @@ class Costs:
         return Costs(min(1.0, max(shares, default=1.0)), max(map(sum, costs), default=0))
 
 
-def _sample(dataset: ShardDataset) -> list[int]:
+def _sample(dataset: Streamed) -> list[int]:
     """Some blocks from all over the dataset, the largest among them."""
     count = len(dataset.blocks)
     if not count:
@@ -64,23 +64,21 @@ def _sample(dataset: ShardDataset) -> list[int]:
     return [*spread.tolist(), int(dataset.blocks.memory.argmax())]
 
 
-def list_bytes(dataset: ShardDataset, costs: Costs, decoded: Mapping[str, Any]) -> int:
+def list_bytes(dataset: Streamed, costs: Costs, decoded: Mapping[str, Any]) -> int:
     """Estimated bytes of one sample's fields of differing size, for the slot's charge."""
     varying = [f for f in dataset.schema if f.kind != "fixed" and f.name not in decoded]
     if not varying or not len(dataset):
         return 0
-    # A filter keeps some rows of blocks that are of the same size as ever.
-    mean = int(dataset.table.flat("block_memory").sum() * costs.share) // dataset.stored
-    return mean + 100 * len(varying)
+    return int(dataset.sample_memory * costs.share) + 100 * len(varying)
 
 
-def index_bytes(dataset: ShardDataset, memory: int) -> int:
+def index_bytes(dataset: Streamed, memory: int) -> int:
     """Bytes that footers and indexes may take of a budget: up to a quarter."""
     return dataset.overhead(memory // INDEX_SHARE)
 
 
 def least_memory(
-    dataset: ShardDataset, costs: Costs, resident: int, batch_bytes: int, batches: int = 2
+    dataset: Streamed, costs: Costs, resident: int, batch_bytes: int, batches: int = 2
 ) -> int:
     """The least budget for so many bytes of resident blocks: with a read, batches, indexes."""
     need = resident + costs.largest + batches * batch_bytes
@@ -88,7 +86,7 @@ def least_memory(
     return min(need + every_index, -(-need * INDEX_SHARE // (INDEX_SHARE - 1)))
 
 
-def scattered_bytes(dataset: ShardDataset, count: int) -> int:
+def scattered_bytes(dataset: Streamed, count: int) -> int:
     """Bytes that so many rows take that are read one by one, while they are read too.
 
     Estimated by some rows from all over the dataset, and a quarter more.
@@ -106,7 +104,7 @@ def scattered_bytes(dataset: ShardDataset, count: int) -> int:
 def check_memory(
     config: LoaderConfig,
     plan: PlanSettings,
-    dataset: ShardDataset,
+    dataset: Streamed,
     costs: Costs,
     batch_bytes: int,
 ) -> int:
@@ -142,7 +140,7 @@ def check_memory(
 def together(
     config: LoaderConfig,
     plan: PlanSettings,
-    dataset: ShardDataset,
+    dataset: Streamed,
     costs: Costs,
     batch_bytes: int,
 ) -> int:
@@ -164,7 +162,7 @@ def together(
     return count if fits else 1
 
 
-def _warn(config: LoaderConfig, plan: PlanSettings, dataset: ShardDataset, held: int) -> None:
+def _warn(config: LoaderConfig, plan: PlanSettings, dataset: Streamed, held: int) -> None:
     """Tells of plans that work, but read the dataset over and over."""
     if plan.by_record and (indexes := dataset.overhead(1 << 62)) > config.memory // INDEX_SHARE:
         log.warning(

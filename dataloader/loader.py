@@ -47,6 +47,7 @@ from forebay.dataloader.flow.errors import CursorError
 from forebay.dataloader.flow.info import BatchInfo
 from forebay.dataloader.flow.ranks import Ranks
 from forebay.dataloader.iterator import EpochIterator, Ties
+from forebay.dataloader.mixture import Mixture
 from forebay.dataloader.progress import Progress
 from forebay.dataloader.quarantine import Quarantine
 from forebay.formats.dataset import ShardDataset
@@ -72,7 +73,7 @@ class DataLoader:
     """Streams a shard dataset as batches of tensors.
 
     Args:
-        dataset: from `forebay.open_dataset`.
+        dataset: from `forebay.open_dataset`, or several by `forebay.mix`.
         batch_size: samples a batch, of each rank.
         shuffle: False keeps the order at rest. True shuffles all records where single ones can be
             read (RecordIO), else a window of blocks (Parquet). "window", "full" and "blocks" ask by
@@ -130,7 +131,7 @@ class DataLoader:
 
     def __init__(  # noqa: PLR0913 - mirrors torch's DataLoader, design 3
         self,
-        dataset: ShardDataset,
+        dataset: ShardDataset | Mixture,
         batch_size: int = 1,
         shuffle: bool | str | None = None,
         *,
@@ -156,14 +157,18 @@ class DataLoader:
         max_errors: int | float | None = None,
         quarantine: str | os.PathLike[str] | None = None,
     ) -> None:
-        if not isinstance(dataset, ShardDataset):
+        if not isinstance(dataset, ShardDataset | Mixture):
             raise TypeError(
-                "DataLoader takes a dataset from forebay.open_dataset, "
+                "DataLoader takes a dataset from forebay.open_dataset or forebay.mix, "
                 f"got {type(dataset).__name__}; pack other data with `forebay pack` first"
             )
         if device not in DEVICES:
             raise ValueError(f"device must be one of {DEVICES}, got {device!r}")
         ranks = ranks_of(rank, world_size, _group(), os.environ)
+        if weights is not None and isinstance(dataset, Mixture):
+            raise ValueError(
+                "weights= draw from one dataset; those of a mixture are given to mix()"
+            )
         weighting = weights_of(weights, num_samples, replacement, shuffle, len(dataset))
         order = "weighted" if weighting else order_of(shuffle, dataset)
         images, pads = decoders_of(decode, dataset.schema)

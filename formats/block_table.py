@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from forebay.formats.shard_table import ShardTable
@@ -106,3 +108,38 @@ class BlockTable:
     def stored(self, blocks: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number among all stored rows of each (block, row in it)."""
         return self.first_stored[blocks] + rows
+
+
+def joined(tables: Sequence[BlockTable]) -> BlockTable:
+    """The blocks of several datasets, one behind the other. Shards are numbered on."""
+    shards = np.cumsum([0] + [int(t.shard.max(initial=-1)) + 1 for t in tables])
+    stored = np.cumsum([0] + [_stored(t) for t in tables])
+    rows = np.concatenate([t.rows for t in tables])
+    kept = None
+    if any(t.kept is not None for t in tables):
+        kept = np.concatenate([_rows_in_blocks(t) if t.kept is None else t.kept for t in tables])
+    return BlockTable(
+        rows=rows,
+        first_row=np.concatenate([[0], np.cumsum(rows)]),
+        bytes=np.concatenate([t.bytes for t in tables]),
+        memory=np.concatenate([t.memory for t in tables]),
+        shard=np.concatenate([t.shard + n for t, n in zip(tables, shards, strict=False)]),
+        in_shard=np.concatenate([t.in_shard for t in tables]),
+        first_stored=np.concatenate(
+            [t.first_stored + n for t, n in zip(tables, stored, strict=False)]
+        ),
+        kept=kept,
+    )
+
+
+def _stored(table: BlockTable) -> int:
+    """A number above those of all stored rows of these blocks."""
+    if not len(table):
+        return 0
+    last = int(table.rows[-1]) - 1 if table.kept is None else int(table.kept[-1])
+    return int(table.first_stored[-1]) + last + 1
+
+
+def _rows_in_blocks(table: BlockTable) -> NDArray[np.unsignedinteger[Any]]:
+    inside = np.arange(table.total_rows) - np.repeat(table.first_row[:-1], table.rows)
+    return inside.astype(np.min_scalar_type(int(table.rows.max(initial=0))))

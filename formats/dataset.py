@@ -154,6 +154,11 @@ class ShardDataset:
         """Samples without the filter."""
         return int(self._shard_rows[-1])
 
+    @property
+    def sample_memory(self) -> int:
+        """Bytes that a stored sample takes in memory, all fields, on average."""
+        return int(self.table.flat("block_memory").sum()) // max(1, self.stored)
+
     def __getitem__(self, index: int) -> Any:
         """Sample `index`, from the end where it is negative; IndexError outside.
 

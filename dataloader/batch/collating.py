@@ -7,7 +7,7 @@ from typing import Any
 
 from forebay.dataloader.batch.collate import Unlike, collate
 from forebay.dataloader.batch.samples import sample_bytes
-from forebay.dataloader.batch.stage import About, BatchStage, Sealed
+from forebay.dataloader.batch.stage import BatchStage, Sealed
 from forebay.dataloader.flow.fault import Fault, UnlikeSamples, fault_at
 from forebay.dataloader.flow.learned import Learned
 from forebay.dataloader.flow.slot import Slot, SlotSpec
@@ -23,11 +23,10 @@ class CollatingStage:
     Args:
         fields: declares what the samples are made of.
         learned: how large user code makes them.
-        ranks: that share each batch.
     """
 
-    def __init__(self, fields: BatchStage, learned: Learned, ranks: int) -> None:
-        self._fields, self._learned, self._ranks = fields, learned, ranks
+    def __init__(self, fields: BatchStage, learned: Learned) -> None:
+        self._fields, self._learned = fields, learned
 
     def open(self) -> None:
         pass
@@ -39,7 +38,7 @@ class CollatingStage:
         return replace(spec, list_bytes=spec.list_bytes + made, samples=True)
 
     def run(self, ticket: Ticket, count: int, slot: Slot) -> list[Sealed]:
-        about = About(ticket, slot.lengths, self._ranks)
+        about = self._fields.about(ticket, slot)
         sealed: list[Sealed] = []
         for number, part in enumerate(ticket.parts[:count]):
             batch = self._batch(ticket, part, slot, sealed)

@@ -37,18 +37,33 @@ class Decoded(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """What all batches of a loader have in common.
+
+    Args:
+        ranks: that share each batch.
+        bounds: of a mixture's datasets, (datasets + 1,) the first block of each, and all.
+    """
+
+    ranks: int = 1
+    bounds: NDArray[np.int64] | None = None
+
+
+ALONE = Shared()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class About:
     """What is told about the batches of one ticket, made when it is asked for: a loop asks seldom,
     and for small batches it would be most of their cost. It holds none of their memory.
 
     Args:
         lengths: by padded field, (n,) int64, as in `Slot`.
-        ranks: that share each batch.
     """
 
     ticket: Ticket
     lengths: Mapping[str, NDArray[np.int64]]
-    ranks: int
+    shared: Shared
 
     def info(self, part: int) -> BatchInfo:
         """About the batch that is part number `part` of the ticket."""
@@ -60,11 +75,19 @@ class About:
             positions=self.ticket.positions[places],
             n=n,
             n_global=n_global,
-            weight=n * self.ranks / n_global if n_global else 0.0,
+            weight=n * self.shared.ranks / n_global if n_global else 0.0,
             after=after,
             faults=faults,
+            sources=self._sources(places),
             lengths={name: lengths[places] for name, lengths in self.lengths.items()},
         )
+
+    def _sources(self, places: slice) -> NDArray[np.int64] | None:
+        if self.shared.bounds is None:
+            return None
+        blocks = self.ticket.blocks[places]
+        found: NDArray[np.int64] = np.searchsorted(self.shared.bounds, blocks, side="right") - 1
+        return found
 
 
 class Sealed(NamedTuple):
@@ -85,7 +108,7 @@ class BatchStage:
         padded: fields that are padded to the longest of their batch.
         as_dict: whether a batch is a dict of fields, or a list of them in order.
         list_bytes: estimated bytes of one sample's fields of differing size.
-        ranks: that share each batch.
+        shared: by all batches.
         kept: whether fields that are padded are kept as they are too, for user code to see.
     """
 
@@ -96,14 +119,14 @@ class BatchStage:
         padded: Collection[str],
         as_dict: bool,
         list_bytes: int,
-        ranks: int = 1,
+        shared: Shared = ALONE,
         kept: bool = False,
     ) -> None:
         self._schema = schema
         self._decoded = dict(decoded)
         self._padded = tuple(padded)
         self._as_dict = as_dict
-        self._ranks = ranks
+        self._shared = shared
         self._spec = self._declared(list_bytes, kept)
 
     def open(self) -> None:
@@ -116,7 +139,7 @@ class BatchStage:
         parts = [slice(part.first, part.stop) for part in ticket.parts[:count]]
         names = self._schema.names
         columns = [self._values(name, slot, parts) for name in names]
-        about = About(ticket, slot.lengths, self._ranks)
+        about = self.about(ticket, slot)
         made = zip(*columns, strict=True) if columns else [()] * len(parts)
         return [
             Sealed(
@@ -127,6 +150,10 @@ class BatchStage:
             )
             for part, (places, values) in enumerate(zip(parts, made, strict=True))
         ]
+
+    def about(self, ticket: Ticket, slot: Slot) -> About:
+        """What is told about the batches of a ticket."""
+        return About(ticket, slot.lengths, self._shared)
 
     def close(self) -> None:
         pass

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from forebay.dataloader.flow.ticket import Scattered
 from forebay.formats.column import Block
-from forebay.formats.dataset import ShardDataset
 from forebay.formats.errors import ShardError
 from forebay.formats.shard import ReadTally
+from forebay.formats.streamed import Streamed
 
 T = TypeVar("T")
 Int = NDArray[np.int64]
 
 
-def scattered_cost(dataset: ShardDataset, wanted: Scattered) -> tuple[int, int]:
+def scattered_cost(dataset: Streamed, wanted: Scattered) -> tuple[int, int]:
     """(bytes at rest, bytes in memory afterwards) of `read_scattered`, at most.
 
     Raises:
@@ -29,7 +29,7 @@ def scattered_cost(dataset: ShardDataset, wanted: Scattered) -> tuple[int, int]:
     return cost
 
 
-def read_scattered(dataset: ShardDataset, wanted: Scattered, tally: ReadTally) -> Block:
+def read_scattered(dataset: Streamed, wanted: Scattered, tally: ReadTally) -> Block:
     """The rows in their order, as one block; rows of damaged shards are in its `damaged`.
 
     Raises:
@@ -41,7 +41,7 @@ def read_scattered(dataset: ShardDataset, wanted: Scattered, tally: ReadTally) -
 
 
 def _of_sound_shards(
-    dataset: ShardDataset, wanted: Scattered, ask: Callable[[Int], T]
+    dataset: Streamed, wanted: Scattered, ask: Callable[[Int], T]
 ) -> tuple[T, dict[int, ShardError]]:
     """What is asked about the rows; where a shard is damaged as a whole, about others in the place
     of its rows, which come with why."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from forebay.dataloader.fetch.scattered import read_scattered, scattered_cost
 from forebay.dataloader.flow.ticket import LoadKey, Scattered
 from forebay.formats.column import Block
-from forebay.formats.dataset import ShardDataset
 from forebay.formats.errors import ShardError
 from forebay.formats.shard import ReadTally
+from forebay.formats.streamed import Streamed
 from forebay.telemetry.meter import Board
 
 
@@ -16,7 +16,7 @@ class FetchStage:
 
     damage = (ShardError,)
 
-    def __init__(self, dataset: ShardDataset, board: Board) -> None:
+    def __init__(self, dataset: Streamed, board: Board) -> None:
         self._dataset = dataset
         self._board = board
 

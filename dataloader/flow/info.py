@@ -28,6 +28,7 @@ class BatchInfo:
         faults: samples of it that could not be delivered, with their place in the batch as it was
             planned; where another record stands in at that place it says which, else the sample is
             left out and those behind it moved up.
+        sources: of a mixture, (N,) int64, the number of each sample's dataset; else None.
     """
 
     epoch: int
@@ -39,3 +40,4 @@ class BatchInfo:
     after: int
     lengths: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    sources: NDArray[np.int64] | None = None

@@ -13,6 +13,7 @@ from forebay.dataloader.flow.ranks import ALONE, Ranks
 from forebay.dataloader.flow.stage import BatchPolicy
 from forebay.dataloader.flow.ticket import Part, Ticket
 from forebay.dataloader.plan.kept import KeptRows
+from forebay.dataloader.plan.mixture import Mixed, MixturePlan
 from forebay.dataloader.plan.order import Blocks, Full, Int, Order, OrderName, Sequential, Uses
 from forebay.dataloader.plan.weighted import Weighted, Weights
 from forebay.dataloader.plan.window import Window, WindowShape
@@ -35,6 +36,7 @@ class PlanSettings:
         weights: of the weighted order.
         kept: (rows,) of each row of a filtered dataset, the row in its block; None: all rows are.
         filtered: the filter, as a cursor tells it; "" for none.
+        mixture: of several datasets, whose blocks lie one behind the other.
     """
 
     first_row: Int
@@ -45,10 +47,13 @@ class PlanSettings:
     weights: Weights | None = None
     kept: NDArray[np.unsignedinteger[Any]] | None = None
     filtered: str = ""
+    mixture: MixturePlan | None = None
 
     @property
     def total(self) -> int:
         """Samples in an epoch."""
+        if self.mixture is not None:
+            return self.mixture.shares.total
         return self.weights.samples if self.weights else int(self.first_row[-1])
 
     @property
@@ -62,6 +67,8 @@ class PlanSettings:
         return told | {"filter": self.filtered} if self.filtered else told
 
     def _described(self) -> dict[str, str | int]:
+        if self.mixture is not None:
+            return {"order": self.order, "mixture": self.mixture.digest()}
         if self.weights is not None:
             return {
                 "order": self.order,
@@ -81,6 +88,9 @@ class PlanSettings:
 
     def order_of(self, epoch: int) -> Order:
         """The order of one epoch."""
+        if self.mixture is not None:
+            shuffled = self.order != "sequential"
+            return Mixed(self.mixture, self.seed, epoch, shuffled=shuffled)
         order = self._order_of(epoch)
         return order if self.kept is None else KeptRows(order, self.first_row, self.kept)
 

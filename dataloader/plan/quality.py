@@ -46,7 +46,7 @@ def shuffle_quality(settings: PlanSettings, batch: int) -> float:
 
 def _drawn_squares(settings: PlanSettings, n: int) -> float:
     """The expected sum of m_b^2 of n samples that are drawn from all records."""
-    if settings.weights is not None:
+    if settings.weights is not None or settings.mixture is not None:
         return n + n * (n - 1) * float((_shares(settings) ** 2).sum())
     rows = np.diff(settings.first_row).astype(np.float64)
     total = float(rows.sum())
@@ -59,6 +59,10 @@ def _shares(settings: PlanSettings) -> NDArray[np.float64]:
     if settings.weights is not None:
         summed = np.r_[0.0, np.cumsum(settings.weights.of)][settings.first_row]
     shares: NDArray[np.float64] = np.diff(summed) / summed[-1]
+    if (mixture := settings.mixture) is not None:
+        for c, quota in zip(mixture.components, mixture.shares.quota.tolist(), strict=True):
+            own = slice(c.first_block, c.first_block + c.blocks)
+            shares[own] *= quota / mixture.shares.quota.sum() / shares[own].sum()
     return shares
 
 

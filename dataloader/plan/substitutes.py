@@ -19,18 +19,24 @@ BLOCKS, ROWS = 8, 64
 
 class Substitutes:
     """The candidates for a position, a function of (seed, epoch, position) and its block alone: the
-    rows of its own block in keyed order, then those of the blocks behind it, round the end."""
+    rows of its own block in keyed order, then those of the blocks behind it, round the end of its
+    dataset."""
 
     def __init__(self, settings: PlanSettings) -> None:
         self._first_row = settings.first_row
         self._kept = settings.kept
+        parts = settings.mixture.components if settings.mixture is not None else ()
+        self._bounds = [(c.first_block, c.first_block + c.blocks) for c in parts] or [
+            (0, len(settings.first_row) - 1)
+        ]
         self._seed = settings.seed
 
     def blocks(self, block: int) -> Iterator[int]:
         """The blocks to look in, that of the record itself first."""
-        count = len(self._first_row) - 1
+        first, stop = next((a, b) for a, b in self._bounds if block < b)
+        count = stop - first
         for i in range(min(BLOCKS, count)):
-            yield (block + i) % count
+            yield first + (block - first + i) % count
 
     def rows(self, epoch: int, position: int, block: int) -> list[int]:
         """The rows of a block to try, in order."""

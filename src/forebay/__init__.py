@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from forebay.dataloader.flow.info import BatchInfo as BatchInfo
     from forebay.dataloader.flow.sample_rng import sample_rng as sample_rng
     from forebay.dataloader.loader import DataLoader as DataLoader
+    from forebay.dataloader.mixture import mix as mix
     from forebay.formats.dataset import open_dataset as open_dataset
     from forebay.formats.writer import ShardWriter as ShardWriter
     from forebay.formats.writer import write_dataset as write_dataset
@@ -27,6 +28,7 @@ __all__ = [
     "Image",
     "ShardWriter",
     "errors",
+    "mix",
     "open_dataset",
     "sample_rng",
     "transforms",
@@ -38,6 +40,7 @@ _HOMES = {
     "DataLoader": "forebay.dataloader.loader",
     "Image": "forebay.dataloader.decode.spec",
     "ShardWriter": "forebay.formats.writer",
+    "mix": "forebay.dataloader.mixture",
     "open_dataset": "forebay.formats.dataset",
     "sample_rng": "forebay.dataloader.flow.sample_rng",
     "write_dataset": "forebay.formats.writer",

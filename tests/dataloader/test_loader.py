@@ -304,7 +304,8 @@ def test_wrong_arguments_are_refused_at_the_door(every_kind, options, kind, mess
 
 @pytest.mark.parametrize("dataset", [[1, 2, 3], "data/photos", None])
 def test_other_datasets_are_refused_with_what_to_do(dataset):
-    with pytest.raises(TypeError, match=r"from forebay.open_dataset, got .*`forebay pack` first"):
+    says = r"from forebay.open_dataset or forebay.mix, got .*`forebay pack` first"
+    with pytest.raises(TypeError, match=says):
         fb.DataLoader(dataset, 4)
 
 

@@ -1,0 +1,219 @@
+"""Mixtures: shares, passes, ranks, going on, and what the door refuses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import forebay as fb
+from forebay.errors import CursorError
+from forebay.formats.writer import write_dataset
+
+SIZES = {"a": 300, "b": 70}
+ORDERS = [False, "blocks", "window", "full"]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """Dataset a has the labels from 0 on, b those from 1000 on."""
+    made = {}
+    for (name, size), form in zip(SIZES.items(), ["parquet", "recordio"], strict=True):
+        folder = tmp_path_factory.mktemp("mix") / name
+        first = 0 if name == "a" else 1000
+        write_dataset(
+            folder,
+            ({"label": first + i, "blob": b"x" * (i % 80)} for i in range(size)),
+            fields={"label": "int64", "blob": "bytes"},
+            format=form,
+            block_bytes=300,
+            shard_bytes=2_000,
+        )
+        made[name] = fb.open_dataset(folder)
+    return made
+
+
+def make(mixture, **options):
+    given = {"num_workers": 0, "seed": 3, "batch_size": 12, "window_bytes": "3kB"}
+    return fb.DataLoader(mixture, **{**given, **options})
+
+
+def epoch_of(loader):
+    found = []
+    for batch in loader:
+        info = loader.batch_info
+        labels = batch["label"].numpy()
+        assert (info.sources == (labels >= 1000)).all()
+        found += labels[: info.n].tolist()
+    return found
+
+
+def of(found, name):
+    low = 0 if name == "a" else 1000
+    return [n - low for n in found if (n >= 1000) == (name == "b")]
+
+
+@pytest.mark.parametrize("shuffle", ORDERS)
+@pytest.mark.parametrize("epoch", ["longest", "shortest", 137, 500])
+def test_every_sample_of_a_dataset_comes_once_before_any_comes_again(parts, shuffle, epoch):
+    mixture = fb.mix(parts, {"a": 7, "b": 3}, epoch)
+    loader = make(mixture, shuffle=shuffle)
+    found = [epoch_of(loader) for _ in range(6)]
+    assert {len(f) for f in found} == {len(mixture)}
+    for name, size in SIZES.items():
+        joined = list(itertools.chain.from_iterable(of(f, name) for f in found))
+        passes = [joined[i : i + size] for i in range(0, len(joined) - size + 1, size)]
+        assert all(sorted(p) == list(range(size)) for p in passes)
+        if shuffle and len(passes) > 1:
+            assert passes[0] != passes[1], "each pass in an order of its own"
+        if not shuffle:
+            assert passes == [list(range(size))] * len(passes)
+
+
+def test_how_long_an_epoch_is(parts):
+    weights = {"a": 7, "b": 3}
+    assert len(fb.mix(parts, weights)) == 10 * 43, "a is through after 43 cycles"
+    assert len(fb.mix(parts, weights, "shortest")) == 10 * 23
+    assert len(fb.mix(parts, weights, 99)) == 99
+    proportional = fb.mix(parts)
+    assert len(proportional) == 370
+    assert sorted(epoch_of(make(proportional, shuffle=True))) == [*range(300), *range(1000, 1070)]
+
+
+def test_shares_hold_over_every_group_and_every_epoch(tmp_path):
+    made = {}
+    for name, size in (("x", 9_000), ("y", 50), ("z", 4_000)):
+        rows = ({"label": i} for i in range(size))
+        write_dataset(tmp_path / name, rows, fields={"label": "int32"}, format="parquet")
+        made[name] = fb.open_dataset(tmp_path / name)
+    mixture = fb.mix(made, {"x": 0.5, "y": 0.2, "z": 0.3}, epoch=10_000)
+    loader = make(mixture, shuffle=True, batch_size=250)
+    for _ in range(2):
+        sources = np.concatenate([loader.batch_info.sources for _ in loader])
+        for first in range(0, 8_000, 4_090):
+            counts = np.bincount(sources[first : first + 4_090])
+            assert counts.tolist() == [2_045, 818, 1_227]
+        assert np.bincount(sources).tolist() == [5_000, 2_000, 3_000]
+        # A random order, not a pattern that a rank would always meet alike.
+        assert 0.4 < np.mean(sources[::10] == 0) < 0.6
+    told = loader.explain()
+    assert told.components["y"].passes == 40
+    assert told.components["x"].share == 0.5
+    assert "dataset y: 20.00% of the samples, 40.00 passes an epoch" in str(told)
+    assert pickle.loads(pickle.dumps(mixture)).fingerprint == mixture.fingerprint
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    shuffle=st.sampled_from(ORDERS),
+    epoch=st.sampled_from(["longest", 137]),
+    legs=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), min_size=1, max_size=4),
+    threads=st.integers(0, 2),
+    memory=st.sampled_from(["1GB", "200kB"]),
+    kept=st.booleans(),
+)
+def test_a_stream_goes_on_anywhere(parts, shuffle, epoch, legs, threads, memory, kept):
+    if kept:
+        parts = {"a": parts["a"].filter("label % 3 < 2"), "b": parts["b"]}
+    mixture = fb.mix(parts, {"a": 7, "b": 3}, epoch)
+    whole = make(mixture, shuffle=shuffle)
+    expected = list(itertools.chain.from_iterable(epoch_of(whole) for _ in range(4)))
+    found, state = [], None
+    for size, stop in legs:
+        ranks, states = [], []
+        for rank in range(size):
+            loader = make(
+                mixture, shuffle=shuffle, rank=rank, world_size=size, batch_size=12 // size,
+                num_workers=threads, memory=memory,
+            )  # fmt: skip
+            if state is not None:
+                loader.load_state_dict(json.loads(json.dumps(state)))
+            got = []
+            batches = iter(loader)
+            for batch in itertools.islice(batches, stop):
+                got.append(batch["label"][: loader.batch_info.n].tolist())
+            batches.close()
+            ranks.append(got)
+            states.append(loader.state_dict())
+        assert all(s == states[0] for s in states)
+        state = states[0]
+        for batches in zip(*ranks, strict=True):
+            dealt = itertools.zip_longest(*batches)
+            found += [n for group in dealt for n in group if n is not None]
+    assert found == expected[: len(found)]
+
+
+def test_each_block_is_read_once_a_pass(parts):
+    mixture = fb.mix(parts, epoch="longest")
+    loader = make(mixture, shuffle="window", memory="200kB")
+    epoch_of(loader)
+    calls = next(s.calls for s in loader.stats().stages if s.name == "fetch")
+    assert calls == len(mixture.blocks)
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace"])
+def test_faults_name_the_dataset_and_are_replaced_from_it(parts, tmp_path, on_error):
+    folder = tmp_path / "b"
+    shutil.copytree(parts["b"].name, folder)
+    file = min(folder.glob("*.rec"))
+    data = bytearray(file.read_bytes())
+    data[60] ^= 1
+    file.write_bytes(data)
+    mixture = fb.mix({"a": parts["a"], "b": fb.open_dataset(folder)}, {"a": 1, "b": 1}, 140)
+    log = tmp_path / "faults.jsonl"
+    loader = make(mixture, shuffle=True, on_error=on_error, quarantine=log)
+    found = []
+    for batch in loader:
+        sources = loader.batch_info.sources
+        assert (sources == (batch["label"].numpy() >= 1000)).all()
+        found += sources.tolist()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {line["shard"] for line in lines} == {"b/shard-00000.rec"}
+    assert np.bincount(found).tolist() == [70, 70 - (on_error == "skip") * len(lines)]
+    if on_error == "replace":
+        assert {line["by"]["shard"].split("/")[0] for line in lines} == {"b"}
+
+
+def test_a_cursor_of_another_mixture_is_refused(parts):
+    weights = {"a": 7, "b": 3}
+    state = make(fb.mix(parts, weights), shuffle=True).state_dict()
+    for other in (fb.mix(parts, {"a": 1, "b": 1}), fb.mix(parts, weights, "shortest")):
+        with pytest.raises(CursorError, match=r"plan\.mixture: "):
+            make(other, shuffle=True).load_state_dict(state)
+    renamed = fb.mix({"a": parts["a"], "c": parts["b"]}, {"a": 7, "c": 3})
+    with pytest.raises(CursorError, match="fingerprint"):
+        make(renamed, shuffle=True).load_state_dict(state)
+
+
+def test_what_the_door_refuses(parts, tmp_path):
+    a = parts["a"]
+    write_dataset(tmp_path / "f", [{"label": 1.5, "blob": b""}], format="parquet",
+                  fields={"label": "float32", "blob": "bytes"})  # fmt: skip
+    other = fb.open_dataset(tmp_path / "f")
+    for datasets, weights, epoch, error, says in [
+        ({}, None, "longest", TypeError, "takes a dict"),
+        ([a], None, "longest", TypeError, "takes a dict"),
+        ({"a": 3}, None, "longest", TypeError, "got int"),
+        ({"a/b": a}, None, "longest", ValueError, "without '/'"),
+        ({"a": a, "f": other}, None, "longest", ValueError, "'label' is 'float32' in 'f'"),
+        ({"a": a, "c": fb.open_dataset(a.name, columns=["label", "blob"])}, None, "longest",
+         ValueError, "tuples here"),
+        ({"a": a.filter("label < 0")}, None, "longest", ValueError, "no samples"),
+        (parts, {"a": 1}, "longest", ValueError, "one for each"),
+        (parts, {"a": 1, "b": 0}, "longest", ValueError, "above 0"),
+        (parts, {"a": 1, "b": float("nan")}, "longest", ValueError, "finite"),
+        (parts, {"a": 1, "b": "2"}, "longest", TypeError, "a number"),
+        (parts, None, "most", ValueError, "longest"),
+        (parts, None, 0, ValueError, "above 0"),
+        (parts, {"a": 4000, "b": 71}, "shortest", ValueError, "no sample"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=says):
+            fb.mix(datasets, weights, epoch)
+    with pytest.raises(ValueError, match="given to mix"):
+        make(fb.mix(parts), weights=np.ones(370))
