@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -81,18 +80,19 @@ class Mixture:
 
     def __init__(self, datasets: dict[str, ShardDataset], shares: Shares) -> None:
         self.datasets, self.shares = datasets, shares
-        self._parts = tuple(datasets.values())
+        self._names, self._parts = tuple(datasets), tuple(datasets.values())
         first = self._parts[0]
         self.schema: Schema = first.schema
         self.columns = first.columns
-        self.blocks: BlockTable = joined([part.blocks for part in self._parts])
+        stored = [part.stored for part in self._parts]
+        self.stored = sum(stored)
+        self.blocks: BlockTable = joined([part.blocks for part in self._parts], stored)
         counts = [len(part.blocks) for part in self._parts]
         self.bounds: Int = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         told = [[name, part.fingerprint] for name, part in datasets.items()]
         text = json.dumps(["forebay-mixture-1", told])
         self.stored_fingerprint = hashlib.sha256(text.encode()).hexdigest()
         self.filtered = None
-        self.stored = sum(part.stored for part in self._parts)
 
     @property
     def fingerprint(self) -> str:
@@ -149,8 +149,7 @@ class Mixture:
 
     def _part(self, block: int) -> tuple[str, ShardDataset, int]:
         c = int(np.searchsorted(self.bounds, block, side="right")) - 1
-        name = next(itertools.islice(self.datasets, c, None))
-        return name, self._parts[c], block - int(self.bounds[c])
+        return self._names[c], self._parts[c], block - int(self.bounds[c])
 
 
 def _check_alike(datasets: Mapping[str, ShardDataset]) -> None:

@@ -110,10 +110,14 @@ class BlockTable:
         return self.first_stored[blocks] + rows
 
 
-def joined(tables: Sequence[BlockTable]) -> BlockTable:
-    """The blocks of several datasets, one behind the other. Shards are numbered on."""
-    shards = np.cumsum([0] + [int(t.shard.max(initial=-1)) + 1 for t in tables])
-    stored = np.cumsum([0] + [_stored(t) for t in tables])
+def joined(tables: Sequence[BlockTable], stored: Sequence[int]) -> BlockTable:
+    """The blocks of several datasets, one behind the other. Shards are numbered on.
+
+    Args:
+        stored: rows of each dataset, those that are not kept too.
+    """
+    shards = np.cumsum([0] + [int(t.shard.max(initial=-1)) + 1 for t in tables[:-1]])
+    before = np.cumsum([0, *stored[:-1]])
     rows = np.concatenate([t.rows for t in tables])
     kept = None
     if any(t.kept is not None for t in tables):
@@ -123,21 +127,13 @@ def joined(tables: Sequence[BlockTable]) -> BlockTable:
         first_row=np.concatenate([[0], np.cumsum(rows)]),
         bytes=np.concatenate([t.bytes for t in tables]),
         memory=np.concatenate([t.memory for t in tables]),
-        shard=np.concatenate([t.shard + n for t, n in zip(tables, shards, strict=False)]),
+        shard=np.concatenate([t.shard + n for t, n in zip(tables, shards, strict=True)]),
         in_shard=np.concatenate([t.in_shard for t in tables]),
         first_stored=np.concatenate(
-            [t.first_stored + n for t, n in zip(tables, stored, strict=False)]
+            [t.first_stored + n for t, n in zip(tables, before, strict=True)]
         ),
         kept=kept,
     )
-
-
-def _stored(table: BlockTable) -> int:
-    """A number above those of all stored rows of these blocks."""
-    if not len(table):
-        return 0
-    last = int(table.rows[-1]) - 1 if table.kept is None else int(table.kept[-1])
-    return int(table.first_stored[-1]) + last + 1
 
 
 def _rows_in_blocks(table: BlockTable) -> NDArray[np.unsignedinteger[Any]]:

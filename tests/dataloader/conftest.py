@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -106,3 +108,37 @@ def labels(tmp_path_factory):
         return made[format, n]
 
     return make
+
+
+def go_on(make, legs):
+    """Labels in the order of all ranks, of loaders that go on from one another's states.
+
+    Args:
+        make: a loader of (rank, world size); its batches are dicts with a "label".
+        legs: (world size, batches to take, None for all that are left in the epoch) of each.
+    """
+    found, state = [], None
+    for size, stop in legs:
+        ranks, states = [], []
+        for rank in range(size):
+            loader = make(rank, size)
+            if state is not None:
+                loader.load_state_dict(json.loads(json.dumps(state)))
+            got = []
+            batches = iter(loader)
+            for batch in itertools.islice(batches, stop):
+                got.append(batch["label"][: loader.batch_info.n].tolist())
+            batches.close()
+            ranks.append(got)
+            states.append(loader.state_dict())
+        assert all(s == states[0] for s in states)
+        state = states[0]
+        for batches in zip(*ranks, strict=True):
+            dealt = itertools.zip_longest(*batches)
+            found += [n for group in dealt for n in group if n is not None]
+    return found
+
+
+@pytest.fixture(scope="session", name="go_on")
+def _go_on():
+    return go_on

@@ -121,31 +121,19 @@ def test_blocks_without_a_kept_row_are_not_read(labels, shuffle):
     threads=st.integers(0, 2),
     form=st.sampled_from(["parquet", "recordio"]),
 )
-def test_a_stream_over_what_is_kept_goes_on_anywhere(labels, shuffle, sizes, stops, threads, form):
+def test_a_stream_over_what_is_kept_goes_on_anywhere(
+    go_on, labels, shuffle, sizes, stops, threads, form
+):
     kept = fb.open_dataset(labels(form, N)).filter(FILTER)
     options = {"shuffle": shuffle, "window_bytes": "2kB", "batch_size": 1}
     expected = stream(make(kept, **options))
-    found, state = [], None
-    for size, stop in itertools.zip_longest(sizes, stops[: len(sizes) - 1]):
-        parts, states = [], []
-        for rank in range(size):
-            given = {**options, "rank": rank, "world_size": size, "num_workers": threads}
-            given["batch_size"] = 12 // size
-            loader = make(kept, **given)
-            if state is not None:
-                loader.load_state_dict(json.loads(json.dumps(state)))
-            batches = iter(loader)
-            got = []
-            for batch in itertools.islice(batches, stop):
-                got.append(batch["label"][: loader.batch_info.n].tolist())
-            batches.close()
-            parts.append(got)
-            states.append(loader.state_dict())
-        assert all(s == states[0] for s in states)
-        state = states[0]
-        for batches in zip(*parts, strict=True):
-            longest = itertools.zip_longest(*batches)
-            found += [n for group in longest for n in group if n is not None]
+    options["num_workers"] = threads
+    found = go_on(
+        lambda rank, size: make(
+            kept, **{**options, "rank": rank, "world_size": size, "batch_size": 12 // size}
+        ),
+        itertools.zip_longest(sizes, stops[: len(sizes) - 1]),
+    )
     assert found == expected
 
 

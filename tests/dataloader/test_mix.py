@@ -118,34 +118,19 @@ def test_shares_hold_over_every_group_and_every_epoch(tmp_path):
     memory=st.sampled_from(["1GB", "200kB"]),
     kept=st.booleans(),
 )
-def test_a_stream_goes_on_anywhere(parts, shuffle, epoch, legs, threads, memory, kept):
+def test_a_stream_goes_on_anywhere(go_on, parts, shuffle, epoch, legs, threads, memory, kept):
     if kept:
         parts = {"a": parts["a"].filter("label % 3 < 2"), "b": parts["b"]}
     mixture = fb.mix(parts, {"a": 7, "b": 3}, epoch)
     whole = make(mixture, shuffle=shuffle)
     expected = list(itertools.chain.from_iterable(epoch_of(whole) for _ in range(4)))
-    found, state = [], None
-    for size, stop in legs:
-        ranks, states = [], []
-        for rank in range(size):
-            loader = make(
-                mixture, shuffle=shuffle, rank=rank, world_size=size, batch_size=12 // size,
-                num_workers=threads, memory=memory,
-            )  # fmt: skip
-            if state is not None:
-                loader.load_state_dict(json.loads(json.dumps(state)))
-            got = []
-            batches = iter(loader)
-            for batch in itertools.islice(batches, stop):
-                got.append(batch["label"][: loader.batch_info.n].tolist())
-            batches.close()
-            ranks.append(got)
-            states.append(loader.state_dict())
-        assert all(s == states[0] for s in states)
-        state = states[0]
-        for batches in zip(*ranks, strict=True):
-            dealt = itertools.zip_longest(*batches)
-            found += [n for group in dealt for n in group if n is not None]
+    options = {"shuffle": shuffle, "num_workers": threads, "memory": memory}
+    found = go_on(
+        lambda rank, size: make(
+            mixture, **options, rank=rank, world_size=size, batch_size=12 // size
+        ),
+        legs,
+    )
     assert found == expected[: len(found)]
 
 
