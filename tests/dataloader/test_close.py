@@ -475,7 +475,7 @@ for i in range(4):
             codes.append("hangs")
             break
         time.sleep(0.002)
-print(codes)
+print(codes, flush=True)  # else the child prints it too, where output is buffered
 # The child inherits the lock as a thread that it does not have may have held it.
 with iterator._runner._lock:
     child = os.fork()
