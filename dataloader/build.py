@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,7 +41,9 @@ from forebay.dataloader.least_memory import (
 from forebay.dataloader.mixture import Mixture
 from forebay.dataloader.ordering import plan_settings
 from forebay.dataloader.plan.epoch import EpochPlan, PlanSettings
+from forebay.dataloader.plan.mixture import MixturePlan
 from forebay.dataloader.plan.quality import read_factor, shuffle_quality
+from forebay.dataloader.plan.shares import Shares
 from forebay.dataloader.plan.substitutes import Substitutes
 from forebay.dataloader.plan.window import WindowShape
 from forebay.formats.column import Block
@@ -89,14 +92,11 @@ class Builder:
         # A batch is never larger than the epoch.
         samples = config.weights.samples if config.weights else len(dataset)
         batch_bytes = fields.declare().nbytes(min(config.batch_size, samples))
-        self._share = costs.share
-        fits = self._fits(costs, batch_bytes)
-        self.plan = plan_settings(dataset, config, fits)
-        spare = check_memory(config, self.plan, dataset, costs, batch_bytes)
-        # Decoding, and user code too, takes so long that a batch is enough for a ticket.
-        self._together = 1
-        if not images and config.user is None:
-            self._together = together(config, self.plan, dataset, costs, batch_bytes)
+        self._costs, self._batch_bytes = costs, batch_bytes
+        fits = self._fits()
+        self._kept = Kept(budget, _undamaged) if fits else None
+        self._indexes = index_bytes(dataset, config.memory)
+        spare = self._settle(plan_settings(dataset, config, fits))
         # Until it is known better, samples of a map are taken to be so large that two batches of
         # them, twice each while they are collated, fill what memory is left.
         self._learned = Learned(spare // (4 * config.batch_size))
@@ -104,11 +104,29 @@ class Builder:
         self._batch: Batch = fields
         if config.user is not None and config.user.map is not None:
             self._batch = CollatingStage(fields, self._learned)
-        self._kept = Kept(budget, _undamaged) if fits else None
-        indexes = index_bytes(dataset, config.memory)
-        budget.charge("indexes", indexes)
+        budget.charge("indexes", self._indexes)
+
+    def deal(self, mixture: MixturePlan) -> None:
+        """Later runs have other shares of a mixture.
+
+        Raises:
+            ValueError: the memory is too little for them; nothing has changed then.
+        """
+        self._settle(replace(self.plan, mixture=mixture))
+
+    def _settle(self, plan: PlanSettings) -> int:
+        """Takes a plan, if the memory is enough for it. Returns the bytes that are left."""
+        config, costs, batch_bytes = self._config, self._costs, self._batch_bytes
+        spare = check_memory(config, plan, self._dataset, costs, batch_bytes)
+        # Decoding, and user code too, takes so long that a batch is enough for a ticket.
+        self._together = 1
+        if not self._images and config.user is None:
+            self._together = together(config, plan, self._dataset, costs, batch_bytes)
         flights = config.prefetch * self._together * batch_bytes
-        self._room = None if fits else max(0, config.memory - indexes - flights)
+        fits = self._kept is not None
+        self._room = None if fits else max(0, config.memory - self._indexes - flights)
+        self.plan = plan
+        return spare
 
     def run(self, at: Position) -> Runner:
         """A run of the rest of an epoch; its threads do not work yet."""
@@ -153,7 +171,7 @@ class Builder:
     def explain(self) -> Explanation:
         """What runs will do, and why."""
         config, plan, dataset = self._config, self.plan, self._dataset
-        memory = (dataset.blocks.memory * self._share).astype(np.int64)
+        memory = (dataset.blocks.memory * self._costs.share).astype(np.int64)
         batch = config.global_batch
         shape = plan.shape if plan.order == "window" else WindowShape(0, 0)
         native = "native" if jpeg_sample.available() else "pillow"
@@ -207,11 +225,12 @@ class Builder:
         substitutes = Substitutes(self.plan) if on_error == "replace" else None
         return Mender(stages.fetch, stages.decode, cutting, lease, substitutes, most)
 
-    def _fits(self, costs: Costs, batch_bytes: int) -> bool:
+    def _fits(self) -> bool:
         """Whether all blocks fit in memory beside the work, so that they can stay."""
-        config, held = self._config, int(self._dataset.blocks.memory.sum() * costs.share)
+        config, held = self._config, int(self._dataset.blocks.memory.sum() * self._costs.share)
         batches = max(2, config.prefetch)
-        return config.memory >= least_memory(self._dataset, costs, held, batch_bytes, batches)
+        least = least_memory(self._dataset, self._costs, held, self._batch_bytes, batches)
+        return config.memory >= least
 
     def where(self, block: int, row: int) -> tuple[str, int]:
         """(shard, record of it) of a (block, row of it)."""
@@ -226,6 +245,6 @@ def _undamaged(block: Block) -> bool:
 def _components(plan: PlanSettings) -> dict[str, Part]:
     if plan.mixture is None:
         return {}
-    shares = plan.mixture.shares
+    shares = Shares(plan.mixture.quota, plan.total)
     counts = zip(plan.mixture.components, shares.in_epoch().tolist(), strict=True)
     return {c.name: Part(n / max(1, shares.total), n / c.samples) for c, n in counts}

@@ -19,6 +19,7 @@ class Course:
         self._over = over
         self._at = self._next = Position(0, 0, 0)
         self._moved = False
+        self._renewed: Position | None = None
 
     @property
     def at(self) -> Position:
@@ -40,6 +41,18 @@ class Course:
         self._at = self._next = self._settled(at)
         self._moved = True
 
+    def renew(self) -> None:
+        """What comes behind the batch last delivered is another: the pass under way is to be made
+        again. It stays in its epoch, and the next pass begins where it would have."""
+        # Where the position was set since, a pass under way has nothing to do with it.
+        within = self._at != self._next and self._settled(self._at) == self._at
+        self._renewed = self._at if within else None
+
+    def again(self) -> Position | None:
+        """Where the pass under way goes on, if it is to be made again; told once."""
+        at, self._renewed = self._renewed, None
+        return at
+
     def set_epoch(self, epoch: int) -> None:
         """The next pass begins this epoch, unless it goes on with it anyway; a pass that is under
         way stays in its own."""
@@ -51,7 +64,7 @@ class Course:
     def begin(self) -> Position:
         """Where a pass begins now; the one after it begins the next epoch."""
         at = self._next
-        self._at, self._moved = at, False
+        self._at, self._moved, self._renewed = at, False, None
         self._next = Position(at.epoch + 1, 0, 0)
         return at
 

@@ -45,10 +45,8 @@ class EpochIterator:
 
     def __next__(self) -> Any:
         start, ties = perf_counter(), self._ties
-        if ties.course.moved and not self._runner.stopped:
-            # The position was set in the midst of the pass.
-            self._runner.close()
-            self._runner = self._begin()
+        if not self._runner.stopped:
+            self._follow()
         try:
             batch, n, part, about = next(self._runner)
             try:
@@ -68,10 +66,23 @@ class EpochIterator:
         self._runner.close()
         self._ties.progress.ended(0.0)
 
+    def _follow(self) -> None:
+        """Goes where the loader was sent in the midst of the pass."""
+        course = self._ties.course
+        if course.moved:
+            self._runner.close()
+            self._runner = self._begin()
+        elif (at := course.again()) is not None:
+            self._runner.close()
+            self._runner = self._start(self._ties.build(at))
+
     def _begin(self) -> Runner:
         runner = self._ties.build(self._ties.course.begin())
         self._ties.progress.began()
         self._ties.began()
+        return self._start(runner)
+
+    def _start(self, runner: Runner) -> Runner:
         runner.end_with(self)
         weakref.finalize(self, runner.drop)
         # Not before: an interrupt in between would leave threads that nobody ends.

@@ -121,7 +121,7 @@ def check_memory(
     if plan.by_record:
         window = scattered_bytes(dataset, config.batch_size)
     else:
-        window = resident_bytes(plan, blocks, 0, config.global_batch, config.ranks)
+        window = resident_bytes(plan, blocks, plan.known_epoch, config.global_batch, config.ranks)
     least = least_memory(dataset, costs, window, batch_bytes)
     if plan.by_record:
         # Of few blocks all may take less.
@@ -157,7 +157,8 @@ def together(
         held = scattered_bytes(dataset, config.batch_size * count)
     else:
         blocks = (dataset.blocks.memory * costs.share).astype("int64")
-        held = resident_bytes(plan, blocks, 0, config.global_batch * count, config.ranks)
+        batch = config.global_batch * count
+        held = resident_bytes(plan, blocks, plan.known_epoch, batch, config.ranks)
     fits = config.memory >= least_memory(dataset, costs, held, batch_bytes * count)
     return count if fits else 1
 

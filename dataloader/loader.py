@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, Protocol
 
 import torch
@@ -39,6 +40,7 @@ from forebay.dataloader.cursor import (
     read,
     write,
 )
+from forebay.dataloader.cursor_mixture import MOST_CHANGED, read_change, write_change
 from forebay.dataloader.decode.pad import Pad
 from forebay.dataloader.decode.spec import Image
 from forebay.dataloader.explain import Explanation
@@ -240,8 +242,14 @@ class DataLoader:
 
         A position in the midst of that very epoch stays, so that a loop over epochs that calls this
         goes on from a cursor.
+
+        Raises:
+            TypeError, ValueError: it is no epoch, or one before `set_weights`.
         """
-        self._course.set_epoch(whole("epoch", epoch, 0, MOST_EPOCH))
+        whole("epoch", epoch, 0, MOST_EPOCH)
+        if epoch != self.epoch:
+            self._check_known(Position(epoch, 0, 0))
+        self._course.set_epoch(epoch)
 
     @property
     def position(self) -> Position:
@@ -254,22 +262,64 @@ class DataLoader:
         there.
 
         Raises:
-            TypeError, ValueError: there is no such batch.
+            TypeError, ValueError: there is no such batch, or it lies before `set_weights`.
         """
         whole("epoch", epoch, 0, MOST_EPOCH)
         whole("step", step, 0, len(self))
-        self._course.go(
-            Position(epoch, step, min(step * self.config.global_batch, self._builder.plan.total))
+        sample = min(step * self.config.global_batch, self._builder.plan.total)
+        at = Position(epoch, step, sample)
+        self._check_known(at)
+        self._course.go(at)
+
+    def set_weights(self, weights: Mapping[str, float]) -> None:
+        """Other weights of a mixture's datasets, from behind the batch last delivered on.
+
+        Every rank calls it at the same step. An epoch stays as long as it is, and each dataset goes
+        on behind what has come of it. State that is taken from now on tells the weights, and brings
+        them to the loader that goes on from it.
+
+        Args:
+            weights: of all datasets, as `mix` takes them; 0 leaves one out until they are set
+                again.
+
+        Raises:
+            TypeError, ValueError: they are no weights, the dataset is no mixture or one of too many
+                datasets for a cursor, or memory is too little. Nothing has changed then.
+        """
+        mixture, plan = self.dataset, self._builder.plan.mixture
+        if not isinstance(mixture, Mixture) or plan is None:
+            raise ValueError("set_weights: the loader's dataset is no mixture; see forebay.mix")
+        if len(plan.components) > MOST_CHANGED:
+            raise ValueError(
+                f"set_weights: a cursor has room for the counts of {MOST_CHANGED} datasets, this "
+                f"mixture has {len(plan.components)}; mix fewer, or make another loader"
+            )
+        at, quota = self.position, mixture.quota(weights)
+        self._check_known(at)
+        self._builder.deal(
+            plan.changed(
+                self.config.seed,
+                (at.epoch, at.sample),
+                quota,
+                shuffled=self.config.order != "sequential",
+            )
         )
+        self._course.renew()
 
     def state_dict(self) -> dict[str, Any]:
         """The cursor: where the loader stands, of what JSON takes, below 4 kB.
 
         Every rank's is the same at the same step but for what is attached, and any of them restores
         all, on any number of ranks and threads and with any batch size.
+
+        Raises:
+            ValueError: a pass goes on from before an epoch that `set_epoch` chose and for which
+                `set_weights` was called then.
         """
+        self._check_known(self.position)
         batch = {"size": self.config.global_batch, "uneven": self.config.uneven}
         state = write(self._stream, batch, self.position)
+        state |= write_change(self._builder.plan.mixture)
         if self._attached:
             state["attached"] = {n: s.state_dict() for n, s in self._attached.items()}
         return state
@@ -284,6 +334,7 @@ class DataLoader:
         Raises:
             CursorError: it is damaged, or of another dataset, order or seed; names the field.
                 Nothing has changed then.
+            ValueError: the memory is too little for the weights that it tells.
         """
         if unknown := set(allow) - MAY_DIFFER:
             raise ValueError(f"allow may name {sorted(MAY_DIFFER)}, got {sorted(unknown)}")
@@ -294,6 +345,10 @@ class DataLoader:
                 f"attached: the cursor has {sorted(parts)}, this loader {sorted(self._attached)}; "
                 "attach the same before it is loaded"
             )
+        mixture = self._builder.plan.mixture
+        change = read_change(state, mixture, at)
+        if mixture is not None:
+            self._builder.deal(replace(mixture, change=change))
         for name, part in parts.items():
             self._attached[name].load_state_dict(part)
         self._course.go(at)
@@ -334,6 +389,15 @@ class DataLoader:
         """What the loader will do and why: its order, what that is worth and what it costs to read,
         batches, ranks, memory and decoders. Print it, or take `to_dict()`."""
         return self._builder.explain()
+
+    def _check_known(self, at: Position) -> None:
+        plan = self._builder.plan.mixture
+        if plan is not None and plan.change is not None and not plan.knows(at.epoch, at.sample):
+            raise ValueError(
+                f"epoch {at.epoch}, sample {at.sample} lies before epoch {plan.change.epoch}, "
+                f"sample {plan.change.position}, where set_weights was called: what came before is "
+                "not known any more; load a state from then"
+            )
 
     def _deliver(self, about: About, part: int) -> None:
         if about.ticket.parts[part].faults:

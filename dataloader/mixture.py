@@ -34,12 +34,13 @@ def mix(
 
     Args:
         datasets: by name; of equal columns and fields.
-        weights: of each, above 0, of any sum; by default their lengths. A share is a whole number
-            of at most 4096ths, and so wrong by less than 1/4096; one below that becomes that.
+        weights: of each, of any sum; by default their lengths. A share is a whole number of at most
+            4096ths, and so wrong by less than 1/4096; one below that becomes that. A dataset of
+            weight 0 does not come until `DataLoader.set_weights` gives it another.
         epoch: what ends an epoch: "longest", when each sample of every dataset has come,
-            "shortest", when the first dataset has no other left; both in whole cycles of the
-            shares, which are as short as these allow (7 to 3 has one of 10 samples); or a number
-            of samples.
+            "shortest", when the first dataset has no other left, of those with a weight; both in
+            whole cycles of the shares, which are as short as these allow (7 to 3 has one of 10
+            samples); or a number of samples.
 
     Raises:
         TypeError, ValueError: an argument is wrong, or fields differ; says which.
@@ -59,8 +60,8 @@ def mix(
     if len(datasets) > CYCLE:
         raise ValueError(f"mix takes at most {CYCLE} datasets, got {len(datasets)}")
     _check_alike(datasets)
-    quota = quotas(_weights_of(datasets, weights))
     lengths = np.array([len(d) for d in datasets.values()], np.int64)
+    quota = quotas(lengths.tolist() if weights is None else _weights_of(datasets, weights))
     return Mixture(dict(datasets), Shares(quota, _total_of(epoch, quota, lengths)))
 
 
@@ -106,6 +107,14 @@ class Mixture:
 
     def __len__(self) -> int:
         return self.shares.total
+
+    def quota(self, weights: Mapping[str, float]) -> Int:
+        """(datasets,) samples of each in a cycle that has these weights.
+
+        Raises:
+            TypeError, ValueError: they are none.
+        """
+        return quotas(_weights_of(self.datasets, weights))
 
     def __repr__(self) -> str:
         size = int(self.shares.quota.sum())
@@ -173,11 +182,7 @@ def _check_alike(datasets: Mapping[str, ShardDataset]) -> None:
                 )
 
 
-def _weights_of(
-    datasets: Mapping[str, ShardDataset], weights: Mapping[str, float] | None
-) -> list[float]:
-    if weights is None:
-        return [float(len(dataset)) for dataset in datasets.values()]
+def _weights_of(datasets: Mapping[str, ShardDataset], weights: Mapping[str, float]) -> list[float]:
     if not isinstance(weights, Mapping) or set(weights) != set(datasets):
         raise ValueError(
             f"weights must be a dict with one for each of {sorted(datasets)}, got {weights!r:.200}"
@@ -185,16 +190,16 @@ def _weights_of(
     for name, weight in weights.items():
         if not isinstance(weight, int | float) or isinstance(weight, bool):
             raise TypeError(f"the weight of {name!r} must be a number, got {weight!r}")
-        if not math.isfinite(weight) or weight <= 0:
-            raise ValueError(
-                f"the weight of {name!r} must be finite and above 0, got {weight}; leave out what "
-                "is not to come"
-            )
+        if not math.isfinite(weight) or weight < 0:
+            raise ValueError(f"the weight of {name!r} must be finite and not below 0, got {weight}")
+    if not any(weights.values()):
+        raise ValueError("all weights are 0: one must be above")
     return [float(weights[name]) for name in datasets]
 
 
 def _total_of(epoch: object, quota: Int, lengths: Int) -> int:
     cycle = int(quota.sum())
+    lengths, quota = lengths[quota > 0], quota[quota > 0]
     match epoch:
         case "longest":
             return cycle * int((-(-lengths // quota)).max())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+
 from forebay.dataloader.config import LoaderConfig
 from forebay.dataloader.mixture import Mixture
 from forebay.dataloader.plan.epoch import PlanSettings
@@ -39,9 +41,9 @@ def plan_settings(dataset: Streamed, config: LoaderConfig, fits: bool) -> PlanSe
 
 
 def _of_mixture(mixture: Mixture, config: LoaderConfig) -> PlanSettings:
-    """Each dataset has a window in proportion to its share, and an order with a seed of its own:
-    two of one size would else come in one order."""
-    quota = mixture.shares.quota
+    """Each dataset has a window in proportion to its share at first, if it has one, and an order
+    with a seed of its own: two of one size would else come in one order."""
+    quota = np.maximum(mixture.shares.quota, 1)
     components = []
     for c, (name, part) in enumerate(mixture.datasets.items()):
         window = int(config.window_bytes * int(quota[c]) / int(quota.sum()))

@@ -61,6 +61,12 @@ class PlanSettings:
         """Whether any position may need any block."""
         return self.order in ("full", "weighted")
 
+    @property
+    def known_epoch(self) -> int:
+        """An epoch whose order is known from its first position on."""
+        change = self.mixture.change if self.mixture is not None else None
+        return 0 if change is None else change.epoch + 1
+
     def described(self) -> dict[str, str | int]:
         """What a cursor says of it; together with the dataset and the seed it is the order."""
         told = self._described()

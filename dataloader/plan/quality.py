@@ -34,7 +34,7 @@ def shuffle_quality(settings: PlanSettings, batch: int) -> float:
     n = min(batch, total, ROWS)
     if n < 2:
         return 1.0
-    order = settings.order_of(0)
+    order = settings.order_of(settings.known_epoch)
     count = max(1, min(BATCHES, ROWS // n, total // n))
     squares = []
     for first in np.linspace(0, total - n, count).astype(np.int64).tolist():
@@ -60,9 +60,9 @@ def _shares(settings: PlanSettings) -> NDArray[np.float64]:
         summed = np.r_[0.0, np.cumsum(settings.weights.of)][settings.first_row]
     shares: NDArray[np.float64] = np.diff(summed) / summed[-1]
     if (mixture := settings.mixture) is not None:
-        for c, quota in zip(mixture.components, mixture.shares.quota.tolist(), strict=True):
+        for c, quota in zip(mixture.components, mixture.quota.tolist(), strict=True):
             own = slice(c.first_block, c.first_block + c.blocks)
-            shares[own] *= quota / mixture.shares.quota.sum() / shares[own].sum()
+            shares[own] *= quota / mixture.quota.sum() / shares[own].sum()
     return shares
 
 
@@ -80,7 +80,8 @@ def read_factor(
     held = int(memory.sum())
     if settings.by_record or not held or not settings.total:
         return 1.0
-    uses = settings.order_of(0).uses(ranks)
+    epoch = settings.known_epoch
+    uses = settings.order_of(epoch).uses(ranks)
     if uses is None:
         return _full_factor(settings, memory, batch, ranks, room)
     # Ranks that share their lanes read the same; the others' lanes are as these.
@@ -88,7 +89,7 @@ def read_factor(
     kinds = math.gcd(lanes, ranks.size)
     read = 0
     for kind in range(kinds):
-        uses = settings.order_of(0).uses(Ranks(kind, ranks.size))
+        uses = settings.order_of(epoch).uses(Ranks(kind, ranks.size))
         assert uses is not None, "an order knows its uses for every rank or for none"
         if room is not None:
             read += int(memory[uses.blocks].sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,29 +15,45 @@ from forebay.dataloader.plan.order import Int
 CYCLE = 1 << 12
 """Samples of a group at most; shares are whole numbers of it."""
 EXACT = 1e-9
+AT_ONCE = 1 << 18
+"""Numbers of trial cycles that are worked out at once."""
 
 
 def quotas(weights: Sequence[float]) -> Int:
     """(components,) int64: samples of each in a cycle, the shortest cycle that has the shares.
 
     Where none of up to `CYCLE` samples has them exactly, the one that comes closest: a share is
-    wrong by less than 1 / CYCLE. Every component has one sample at least: where shares are below
-    that, the others give theirs.
+    wrong by less than 1 / CYCLE. Every component with a weight has one sample at least: where
+    shares are below that, the others give theirs.
 
     Args:
-        weights: above 0; as many as components, at most CYCLE.
+        weights: of components, at most CYCLE; not below 0, and one above it.
     """
-    share = np.array(weights, np.float64)
-    share /= share.sum()
-    best: tuple[float, Int] | None = None
-    for cycle in range(len(share), CYCLE + 1):
-        found = dealt(share, cycle)
-        error = float(np.abs(found / cycle - share).max())
-        if found.min() > 0 and (best is None or error < best[0] - EXACT):
-            best = error, found
-            if error < EXACT:
-                break
-    return best[1] if best is not None else _at_least_one(share)
+    weight = np.array(weights, np.float64)
+    some = weight > 0
+    share = weight[some] / weight[some].sum()
+    found = np.zeros(len(weight), np.int64)
+    cycle = _cycle_of(share)
+    found[some] = dealt(share, cycle) if cycle else _at_least_one(share)
+    return found
+
+
+def _cycle_of(share: NDArray[Any]) -> int:
+    """Of the cycles in which each has a sample the one that is nearest to the shares, and of those
+    within `EXACT` the shortest; 0 where there is none."""
+    best, cycle = math.inf, 0
+    rows = max(1, AT_ONCE // len(share))
+    for first in range(len(share), CYCLE + 1, rows):
+        cycles = np.arange(first, min(first + rows, CYCLE + 1))
+        found = dealt(share, cycles)
+        error = np.abs(found / cycles[:, None] - share).max(axis=1)
+        error[found.min(axis=1) < 1] = math.inf
+        for of, at in zip(error.tolist(), cycles.tolist(), strict=True):
+            if of < best - EXACT:
+                best, cycle = of, at
+            if best < EXACT:
+                return cycle
+    return cycle
 
 
 def _at_least_one(share: NDArray[Any]) -> Int:
@@ -50,13 +67,15 @@ def _at_least_one(share: NDArray[Any]) -> Int:
         found[few] = 1
 
 
-def dealt(share: NDArray[Any], count: int) -> Int:
-    """(components,) int64 with sum `count`, as near to the shares as whole numbers come: rounded
-    down, and the largest remainders up; of equal ones the first."""
+def dealt(share: NDArray[Any], count: int | Int) -> Int:
+    """(..., components) int64 with sum `count`, (...) of them, as near to the shares as whole
+    numbers come: rounded down, and the largest remainders up; of equal ones the first."""
+    count = np.asarray(count)[..., None]
     ideal = np.asarray(share, np.float64) / np.sum(share) * count
     found: Int = np.floor(ideal + EXACT).astype(np.int64)
-    behind = np.argsort(found - ideal, kind="stable")[: count - int(found.sum())]
-    found[behind] += 1
+    behind = np.argsort(found - ideal, axis=-1, kind="stable")
+    up = np.arange(found.shape[-1]) < count - found.sum(axis=-1, keepdims=True)
+    np.put_along_axis(found, behind, np.take_along_axis(found, behind, -1) + up, -1)
     return found
 
 

@@ -110,15 +110,16 @@ def labels(tmp_path_factory):
     return make
 
 
-def go_on(make, legs):
+def go_on(make, legs, after=lambda loader, leg: None):
     """Labels in the order of all ranks, of loaders that go on from one another's states.
 
     Args:
         make: a loader of (rank, world size); its batches are dicts with a "label".
         legs: (world size, batches to take, None for all that are left in the epoch) of each.
+        after: is called with each loader and the number of its leg before its state is taken.
     """
     found, state = [], None
-    for size, stop in legs:
+    for leg, (size, stop) in enumerate(legs):
         ranks, states = [], []
         for rank in range(size):
             loader = make(rank, size)
@@ -129,6 +130,7 @@ def go_on(make, legs):
             for batch in itertools.islice(batches, stop):
                 got.append(batch["label"][: loader.batch_info.n].tolist())
             batches.close()
+            after(loader, leg)
             ranks.append(got)
             states.append(loader.state_dict())
         assert all(s == states[0] for s in states)

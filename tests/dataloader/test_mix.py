@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import pickle
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import forebay as fb
+from forebay.dataloader.plan.shares import Shares
 from forebay.errors import CursorError
 from forebay.formats.writer import write_dataset
 
@@ -39,14 +41,19 @@ def parts(tmp_path_factory):
     return made
 
 
+@pytest.fixture(scope="module")
+def mixture(parts):
+    return fb.mix(parts, {"a": 7, "b": 3}, 430)
+
+
 def make(mixture, **options):
     given = {"num_workers": 0, "seed": 3, "batch_size": 12, "window_bytes": "3kB"}
     return fb.DataLoader(mixture, **{**given, **options})
 
 
-def epoch_of(loader):
+def epoch_of(loader, batches=None):
     found = []
-    for batch in loader:
+    for batch in loader if batches is None else batches:
         info = loader.batch_info
         labels = batch["label"].numpy()
         assert (info.sources == (labels >= 1000)).all()
@@ -134,6 +141,156 @@ def test_a_stream_goes_on_anywhere(go_on, parts, shuffle, epoch, legs, threads, 
     assert found == expected[: len(found)]
 
 
+def taken_by_legs(loader, legs, after):
+    """What one loader gives that is never made again, leg by leg as `go_on` takes them; and the
+    pass that is under way."""
+    found, batches = [], iter(loader)
+    for leg, (_, stop) in enumerate(legs):
+        taken = 0
+        while taken < stop:
+            batch = next(batches, None)
+            if batch is not None:
+                found += batch["label"][: loader.batch_info.n].tolist()
+                taken += 1
+                continue
+            batches = iter(loader)
+            if taken:
+                break
+        after(loader, leg)
+    return found, batches
+
+
+@functools.cache
+def stream_of(name, mixture, shuffle):
+    """A dataset's samples, one behind the other, whatever its share."""
+    loader = make(mixture, shuffle=shuffle)
+    found = []
+    while len(found) < 10 * len(mixture):
+        found += of(epoch_of(loader), name)
+    return found
+
+
+WEIGHTS = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(any)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    shuffle=st.sampled_from(ORDERS),
+    legs=st.lists(
+        st.tuples(st.integers(1, 4), st.integers(0, 20), WEIGHTS), min_size=1, max_size=5
+    ),
+    threads=st.integers(0, 2),
+    memory=st.sampled_from(["1GB", "200kB"]),
+)
+def test_weights_change_at_a_step(go_on, mixture, shuffle, legs, threads, memory):
+    weights = [dict(zip("ab", chosen, strict=True)) for *_, chosen in legs]
+    options = {"shuffle": shuffle, "num_workers": threads, "memory": memory}
+
+    def change(loader, leg):
+        loader.set_weights(weights[leg])
+
+    ranks = [(size, stop) for size, stop, _ in legs]
+    found = go_on(
+        lambda rank, size: make(
+            mixture, **options, rank=rank, world_size=size, batch_size=12 // size
+        ),
+        ranks,
+        change,
+    )
+    live = make(mixture, **options)
+    expected, batches = taken_by_legs(live, ranks, change)
+    assert found == expected, "made again or not, it is one stream"
+    rest = [epoch_of(live, batches), epoch_of(live), epoch_of(live)]
+    dealt = Shares(mixture.quota(weights[-1]), len(mixture)).in_epoch().tolist()
+    for whole in rest[1:]:
+        assert [len(of(whole, name)) for name in "ab"] == dealt
+    joined = [*found, *itertools.chain.from_iterable(rest)]
+    for name in "ab":
+        own = of(joined, name)
+        assert own == stream_of(name, mixture, shuffle)[: len(own)]
+
+
+def test_a_cursor_brings_its_weights_and_no_other(mixture):
+    loader = make(mixture, shuffle=True)
+    first = loader.state_dict()
+    assert "mixture" not in first
+    batches = iter(loader)
+    for _ in range(5):
+        next(batches)
+    loader.set_weights({"a": 0, "b": 1})
+    assert loader.explain().components["a"].share == 0
+    state = json.loads(json.dumps(loader.state_dict()))
+    assert len(json.dumps(state)) < 4096
+    assert of([*next(batches)["label"]], "a") == []
+    other = make(mixture, shuffle=True)
+    other.load_state_dict(state)
+    assert other.state_dict() == state
+    assert of(epoch_of(other), "a") == []
+    other.load_state_dict(first)
+    assert other.state_dict() == first
+    assert other.explain().components["a"].share == 0.7
+
+
+def test_what_came_before_other_weights_is_gone(mixture):
+    loader = make(mixture, shuffle=True)
+    batches = iter(loader)
+    next(batches)
+    before = loader.state_dict()
+    next(batches)
+    loader.set_weights({"a": 1, "b": 1})
+    for go in (lambda: loader.seek(0, 1), lambda: loader.set_epoch(0)):
+        with pytest.raises(ValueError, match="epoch 0, sample 24, where set_weights was called"):
+            go()
+    assert loader.position == (0, 2, 24)
+    loader.seek(0, 2)
+    loader.set_epoch(1)
+    loader.load_state_dict(before)
+    loader.seek(0, 0)
+
+
+def test_weights_that_cannot_be_set(mixture, parts):
+    with pytest.raises(ValueError, match="no mixture"):
+        make(parts["a"]).set_weights({"a": 1})
+    loader = make(mixture)
+    for weights, error in [({"a": 1}, ValueError), ({"a": 0, "b": 0}, ValueError), (3, ValueError),
+                           ({"a": "x", "b": 1}, TypeError)]:  # fmt: skip
+        with pytest.raises(error, match="weight"):
+            loader.set_weights(weights)
+    assert "mixture" not in loader.state_dict()
+    many = make(fb.mix({f"d{i}": parts["b"] for i in range(65)}))
+    with pytest.raises(ValueError, match="64 datasets"):
+        many.set_weights({f"d{i}": 1 for i in range(65)})
+    fits = make(fb.mix({f"d{i}": parts["b"] for i in range(64)}))
+    fits.seek(2**64 - 1, 10)
+    fits.set_weights({f"d{i}": 1 + i for i in range(64)})
+    assert len(json.dumps(fits.state_dict())) < 4096
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (3, "mixture: expected"),
+        ({"epoch": -1}, "mixture: epoch -1"),
+        ({"position": 13, "taken": [7, 6]}, "behind where the cursor stands"),
+        ({"taken": [12, 1]}, r"mixture\.taken"),
+        ({"taken": [12.0, 0]}, r"mixture\.taken"),
+        ({"taken": [12]}, r"mixture\.taken"),
+        ({"quota": [0, 0]}, r"mixture\.quota"),
+        ({"quota": [4096, 1]}, r"mixture\.quota"),
+        ({"quota": "11"}, r"mixture\.quota"),
+        ({"more": 1}, "mixture: expected"),
+    ],
+)
+def test_a_damaged_change_of_weights_is_refused(mixture, parts, damage, says):
+    loader = make(mixture)
+    next(iter(loader))
+    loader.set_weights({"a": 1, "b": 1})
+    state = loader.state_dict()
+    state["mixture"] = state["mixture"] | damage if isinstance(damage, dict) else damage
+    with pytest.raises(CursorError, match=says):
+        make(mixture).load_state_dict(state)
+
+
 def test_each_block_is_read_once_a_pass(parts):
     mixture = fb.mix(parts, epoch="longest")
     loader = make(mixture, shuffle="window", memory="200kB")
@@ -191,7 +348,8 @@ def test_what_the_door_refuses(parts, tmp_path):
          ValueError, "tuples here"),
         ({"a": a.filter("label < 0")}, None, "longest", ValueError, "no samples"),
         (parts, {"a": 1}, "longest", ValueError, "one for each"),
-        (parts, {"a": 1, "b": 0}, "longest", ValueError, "above 0"),
+        (parts, {"a": 1, "b": -1}, "longest", ValueError, "not below 0"),
+        (parts, {"a": 0, "b": 0.0}, "longest", ValueError, "all weights are 0"),
         (parts, {"a": 1, "b": float("nan")}, "longest", ValueError, "finite"),
         (parts, {"a": 1, "b": "2"}, "longest", TypeError, "a number"),
         (parts, None, "most", ValueError, "longest"),
