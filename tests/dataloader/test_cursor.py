@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import forebay as fb
@@ -135,6 +135,66 @@ def test_legs_on_any_ranks_threads_and_batches_are_one_epoch(path, whole, shuffl
         found |= new
     assert found == whole(shuffle, epoch)
     assert json.loads(state)["epoch"] == epoch + 1
+
+
+SHAPES = st.sampled_from(
+    [(1, 10_000), (2, 100), (3, 100), (7, 3_000), (31, 400), (64, 100), (90, 900), (150, 100_000)]
+)
+
+
+@pytest.fixture(scope="module")
+def shaped(kit, tmp_path_factory):
+    """shaped(format, (records, bytes of a block)): the folder of such a dataset."""
+    made = {}
+
+    def make_one(format, shape):
+        if (format, shape) not in made:
+            n, block_bytes = shape
+            made[format, shape] = kit.write(
+                tmp_path_factory.mktemp("shaped") / "d", n, format, "none", FIELDS,
+                block_bytes=block_bytes, shard_bytes=4 * block_bytes,
+            )  # fmt: skip
+        return made[format, shape]
+
+    return make_one
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    shape=SHAPES,
+    format=st.sampled_from(["parquet", "recordio"]),
+    shuffle=st.sampled_from(ORDERS),
+    seed=st.integers(0, 2**64 - 1),
+    epoch=st.integers(0, 2**64 - 2),
+    window_bytes=st.sampled_from(["1kB", "20kB", "1MB"]),
+    legs=LEGS,
+)
+def test_so_are_they_of_any_dataset(
+    shaped, shape, format, shuffle, seed, epoch, window_bytes, legs
+):
+    path = shaped(format, shape)
+    options = {"shuffle": shuffle, "seed": seed, "window_bytes": window_bytes}
+    alone = make(path, **options)
+    alone.set_epoch(epoch)
+    expected, end = rest([alone])
+    assert sorted(p for _, p in expected) == list(range(shape[0]))
+    assert len({label for label, *_ in expected.values()}) == shape[0]
+    state, found = None, {}
+    for leg in [*legs, {**legs[-1], "steps": None}]:
+        loaders = world(path, leg["size"], **options, **leg["options"])
+        for loader in loaders:
+            if state is None:
+                loader.set_epoch(epoch)
+            else:
+                loader.load_state_dict(json.loads(state))
+        if loaders[0].position.epoch != epoch:
+            break
+        new, state = rest(loaders, leg["steps"])
+        assert not found.keys() & new.keys(), "a sample came again after a resume"
+        found |= new
+    assert found == expected
+    assert json.loads(state)["position"] == 0
+    assert json.loads(state)["epoch"] == json.loads(end)["epoch"] == epoch + 1
 
 
 def test_a_resume_at_every_batch(path, whole):

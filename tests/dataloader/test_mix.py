@@ -19,6 +19,7 @@ from forebay.errors import CursorError
 from forebay.formats.writer import write_dataset
 
 SIZES = {"a": 300, "b": 70}
+FORGIVING = {"on_error": "replace", "max_errors": 1_000}
 ORDERS = [False, "blocks", "window", "full"]
 
 
@@ -44,6 +45,21 @@ def parts(tmp_path_factory):
 @pytest.fixture(scope="module")
 def mixture(parts):
     return fb.mix(parts, {"a": 7, "b": 3}, 430)
+
+
+@pytest.fixture(scope="module")
+def faulty(parts, tmp_path_factory):
+    """The same datasets with some damaged records in b."""
+    folder = tmp_path_factory.mktemp("faulty") / "b"
+    shutil.copytree(parts["b"].name, folder)
+    for file in sorted(folder.glob("*.rec"))[::2]:
+        data = bytearray(file.read_bytes())
+        for place in range(60, len(data) // 2, 400):
+            data[place] ^= 1
+        file.write_bytes(data)
+    damaged = fb.open_dataset(folder)
+    assert 4 < len(damaged.verify(workers=1).faults) < 40
+    return {"a": parts["a"], "b": damaged}
 
 
 def make(mixture, **options):
@@ -124,14 +140,18 @@ def test_shares_hold_over_every_group_and_every_epoch(tmp_path):
     threads=st.integers(0, 2),
     memory=st.sampled_from(["1GB", "200kB"]),
     kept=st.booleans(),
+    damaged=st.booleans(),
 )
-def test_a_stream_goes_on_anywhere(go_on, parts, shuffle, epoch, legs, threads, memory, kept):
+def test_a_stream_goes_on_anywhere(
+    go_on, parts, faulty, shuffle, epoch, legs, threads, memory, kept, damaged
+):
+    parts, options = (faulty, FORGIVING) if damaged else (parts, {})
     if kept:
         parts = {"a": parts["a"].filter("label % 3 < 2"), "b": parts["b"]}
     mixture = fb.mix(parts, {"a": 7, "b": 3}, epoch)
-    whole = make(mixture, shuffle=shuffle)
+    whole = make(mixture, shuffle=shuffle, **options)
     expected = list(itertools.chain.from_iterable(epoch_of(whole) for _ in range(4)))
-    options = {"shuffle": shuffle, "num_workers": threads, "memory": memory}
+    options = {"shuffle": shuffle, "num_workers": threads, "memory": memory, **options}
     found = go_on(
         lambda rank, size: make(
             mixture, **options, rank=rank, world_size=size, batch_size=12 // size

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from forebay.dataloader.plan.epoch import PlanSettings
 from forebay.dataloader.plan.window import WindowShape
@@ -305,18 +306,63 @@ def test_the_order_is_for_ever(case):
 
 @pytest.mark.parametrize(
     ("order", "rows", "shape"),
-    [("full", [4], (1, 1)), ("full", [1, 2, 1], (1, 1)), ("window", [1, 1, 1, 1], (1, 4))],
+    [
+        *(("full", [n], (1, 1)) for n in range(2, 7)),
+        *(("window", [1] * n, (1, n)) for n in range(2, 7)),
+        ("full", [1, 2, 1], (1, 1)),
+        ("window", [2, 3], (1, 2)),
+    ],
 )
-def test_all_orders_of_four_are_equally_frequent(order, rows, shape):
-    n, runs = 4, 2400
+def test_all_orders_are_equally_frequent(order, rows, shape):
+    n = sum(rows)
+    runs = 20 * max(120, math.factorial(n))
     counts = Counter(
         tuple(located(plan(rows, order, seed, shape)).tolist()) for seed in range(runs)
     )
-    expected = runs / math.factorial(n)
-    chi2 = sum((counts[p] - expected) ** 2 / expected for p in permutations(range(n)))
-    # The upper 0.1 % of chi-square with 23 degrees of freedom begins at 49.73.
-    assert chi2 < 49.73
-    assert sum(counts[p] for p in permutations(range(n))) == runs
+    seen = [counts[p] for p in permutations(range(n))]
+    assert sum(seen) == runs
+    assert stats.chisquare(seen).pvalue > 0.001
+
+
+MIXED = [("full", (1, 1)), ("window", (4, 5)), ("window", (1, 40)), ("window", (40, 1))]
+
+
+@pytest.mark.parametrize(("order", "shape"), MIXED)
+def test_every_record_comes_as_often_at_any_position(order, shape):
+    rows, seeds = [25] * 40, 800
+    positions = np.array([0, 1, 24, 499, 998, 999])
+    found = np.array(
+        [located(plan(rows, order, seed, shape), 0, positions) for seed in range(seeds)]
+    )
+    for records in found.T:
+        # Of each block, and of each place in a block.
+        for kind, kinds in ((records // 25, 40), (records % 25, 25)):
+            assert stats.chisquare(np.bincount(kind, minlength=kinds)).pvalue > 0.0001
+
+
+@pytest.mark.parametrize(("order", "shape"), MIXED)
+def test_neighbours_are_as_far_apart_as_any_two_records(order, shape):
+    """Neighbours are of one block never where there are lanes, else as often as in a full shuffle
+    of the window. Nothing more of where one lies tells where the next one does."""
+    blocks, size = 400, 25
+    n = blocks * size
+    together = (size - 1) / ((shape[1] if order == "window" else blocks) * size - 1)
+    together = 0.0 if shape[0] > 1 else together
+    apart = np.arange(1, n)
+    within = np.where(apart < size, blocks * (size - apart), 0)
+    across = n - apart - within
+    pairs = together * within / within.sum() + (1 - together) * across / across.sum()
+    bins = np.searchsorted(np.cumsum(pairs), np.arange(1, 20) / 20)
+    kind = np.searchsorted(bins, np.arange(n - 1), side="left")
+    expected = np.bincount(kind, pairs)
+    counts = np.zeros(20)
+    # A pair of each thousand: those within a window are of the same few blocks.
+    first = np.arange(0, n, 1000)
+    for seed in range(600):
+        settings_ = plan([size] * blocks, order, seed, shape)
+        steps = np.abs(located(settings_, 0, first + 1) - located(settings_, 0, first))
+        counts += np.bincount(kind[steps - 1], minlength=20)
+    assert stats.chisquare(counts, expected * counts.sum()).pvalue > 0.0001
 
 
 @pytest.mark.parametrize("order", ["blocks", "window"])
